@@ -1,0 +1,303 @@
+"""The task as everybody reads it, and its METADATA form (design 4). Pure.
+
+Long text stands in `shared.description`. Only the controller may move a Status.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from shared.channels import parse_task_channel
+from shared.description import cut_bytes
+
+T = TypeVar("T")
+D = TypeVar("D")
+
+TOPIC_BYTES = 390
+TITLE_CHARS = 100
+
+
+class Status(StrEnum):
+    """The states of design 5."""
+
+    PENDING = "pending"
+    """A draft: the requester may still change it."""
+    READY = "ready"
+    """Waiting for a worker."""
+    IN_PROGRESS = "in_progress"
+    """A worker or a person has it."""
+    BLOCKED = "blocked"
+    """Waits for a person; `reason` says for what."""
+    FOR_REVIEW = "for_review"
+    """Handed in."""
+    DONE = "done"
+    ARCHIVED = "archived"
+
+
+class Why(StrEnum):
+    """The words with which the `reason` of a blocked task begins."""
+
+    QUESTION = "question"
+    PERMISSION = "permission"
+    STOPPED = "stopped"
+    BUDGET = "budget"
+    TURNS = "turns"
+    DEADLINE = "deadline"
+    LOOP = "loop"
+    TOOL_TIME = "tool-time"
+    KILLED = "killed"
+    VANISHED = "vanished"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Wire form: `<why>` or `<why>: <detail>`."""
+
+    why: Why
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.why}: {self.detail}" if self.detail else str(self.why)
+
+
+def parse_reason(text: str) -> Reason | None:
+    """Read `<why>[: detail]`; None if the first word is none of ours."""
+    word, _, detail = text.partition(":")
+    try:
+        return Reason(Why(word.strip()), detail.strip())
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """METADATA `run`: who works on it and how often it was started."""
+
+    attempt: int = 0
+    """Counts up with each spawn; 0 = never started."""
+    worker: str | None = None
+    """Account of the worker of this attempt."""
+    job: str | None = None
+    """What the spawner calls it: a Job's name, or `local-<pid>`."""
+    spawned: str | None = None
+    """`agent` or `human`; None before the first start."""
+    resumed: int = 0
+    oom: int = 0
+    front: int | None = None
+    """Unix seconds since when it stands at the front of the queue; None = its place by age."""
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """METADATA `times`: unix seconds of the last entry into each state, and the revision."""
+
+    rev: int = 0
+    """Counts up with each transition; the highest wins wherever it stands."""
+    entered: Mapping[Status, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """METADATA `usage`: totals over all attempts."""
+
+    cost_usd: float = 0.0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    tokens_cached: int = 0
+    turns: int = 0
+
+    def at_least(self, other: Usage) -> Usage:
+        """Field by field the larger: repeated or late reports of totals do no harm."""
+        return Usage(
+            max(self.cost_usd, other.cost_usd),
+            max(self.tokens_in, other.tokens_in),
+            max(self.tokens_out, other.tokens_out),
+            max(self.tokens_cached, other.tokens_cached),
+            max(self.turns, other.turns),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """All facts of design 4. `channel` is its id."""
+
+    channel: str
+    title: str = ""
+    status: Status = Status.PENDING
+    requester: str | None = None
+    assignee: str | None = None
+    created: int = 0
+    """Unix seconds."""
+    reason: str | None = None
+    """Of a blocked task: the text form of `Reason`."""
+    pr: str | None = None
+    """`<url> open|merged|closed`."""
+    blocked_by: tuple[str, ...] = ()
+    repo: str | None = None
+    repo_url: str | None = None
+    default_branch: str | None = None
+    model: str | None = None
+    """None = the operator's WORKER_MODEL."""
+    budget: float | None = None
+    """US dollars; None = BUDGET_USD."""
+    priority: int = 0
+    run: Run = field(default_factory=Run)
+    times: Times = field(default_factory=Times)
+    usage: Usage = field(default_factory=Usage)
+    description: str = ""
+
+    @property
+    def number(self) -> int:
+        parsed = parse_task_channel(self.channel)
+        if parsed is None:
+            raise ValueError(f"{self.channel} is not a task channel")
+        return parsed.number
+
+    @property
+    def topic(self) -> str:
+        return format_topic(self.status, self.title)
+
+
+def title_from(description: str) -> str:
+    """First line of a description that says something, at most 100 characters."""
+    for line in description.splitlines():
+        words = " ".join(line.split())
+        if words:
+            return words if len(words) <= TITLE_CHARS else words[: TITLE_CHARS - 1].rstrip() + "…"
+    return ""
+
+
+def format_topic(status: Status, title: str) -> str:
+    """`[status] title`, at most 390 bytes of UTF-8 (ergo cuts longer topics in silence)."""
+    return cut_bytes(f"[{status}] {title}", TOPIC_BYTES)
+
+
+def title_of_topic(topic: str) -> str:
+    """The title in a topic. Its status is never read back: the topic never wins."""
+    if topic.startswith("["):
+        _, bracket, title = topic.partition("] ")
+        if bracket:
+            return title
+    return topic
+
+
+_VALUE_BYTES = 330
+
+
+def to_metadata(task: Task) -> dict[str, str]:
+    """Key -> value for everything that is not at its default; `description.*` left out.
+
+    ergo refuses key + value over 350 bytes, so long plain values are cut here.
+    """
+    text = {
+        "status": str(task.status),
+        "requester": task.requester or "",
+        "assignee": task.assignee or "",
+        "created": str(task.created) if task.created else "",
+        "reason": task.reason or "",
+        "pr": task.pr or "",
+        "blocked_by": ",".join(task.blocked_by),
+        "repo": task.repo or "",
+        "repo_url": task.repo_url or "",
+        "default_branch": task.default_branch or "",
+        "model": task.model or "",
+        "budget": "" if task.budget is None else f"{task.budget:g}",
+        "priority": str(task.priority) if task.priority else "",
+        "run": _without_defaults(task.run),
+        "times": _times_json(task.times),
+        "usage": _without_defaults(task.usage),
+    }
+    return {key: cut_bytes(value, _VALUE_BYTES) for key, value in text.items() if value}
+
+
+def changes(old: Task | None, new: Task) -> dict[str, str | None]:
+    """METADATA writes that turn `old` into `new`; None deletes a key."""
+    before = to_metadata(old) if old is not None else {}
+    after = to_metadata(new)
+    written: dict[str, str | None] = {k: v for k, v in after.items() if before.get(k) != v}
+    return written | dict.fromkeys(sorted(before.keys() - after.keys()))
+
+
+class Problems(list[str]):
+    """What was wrong with stored values, in words for #tasks."""
+
+
+def from_metadata(channel: str, values: Mapping[str, str], title: str, found: Problems) -> Task:
+    """Read a task back. Bad values are left at their default and named in `found`."""
+    status = _read(values, "status", Status, Status.PENDING, found)
+    if not values.get("requester"):
+        found.append(f"{channel} has no requester")
+    return Task(
+        channel=channel,
+        title=title,
+        status=status,
+        requester=values.get("requester") or None,
+        assignee=values.get("assignee") or None,
+        created=_read(values, "created", int, 0, found),
+        reason=values.get("reason") or None,
+        pr=values.get("pr") or None,
+        blocked_by=tuple(c for c in values.get("blocked_by", "").split(",") if c),
+        repo=values.get("repo") or None,
+        repo_url=values.get("repo_url") or None,
+        default_branch=values.get("default_branch") or None,
+        model=values.get("model") or None,
+        budget=_read(values, "budget", float, None, found),
+        priority=_read(values, "priority", int, 0, found),
+        run=_read(values, "run", _parse_run, Run(), found),
+        times=_read(values, "times", _parse_times, Times(), found),
+        usage=_read(values, "usage", _parse_usage, Usage(), found),
+    )
+
+
+def _read(
+    values: Mapping[str, str], key: str, parse: Callable[[str], T], default: D, found: Problems
+) -> T | D:
+    raw = values.get(key)
+    if not raw:
+        return default
+    try:
+        return parse(raw)
+    except (ValueError, TypeError, AttributeError):
+        found.append(f"METADATA {key} is not readable: {raw[:60]!r}")
+        return default
+
+
+def _json(value: Mapping[str, object]) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _without_defaults(value: Run | Usage) -> str:
+    blank = asdict(type(value)())
+    filled = {k: v for k, v in asdict(value).items() if v != blank[k]}
+    return _json(filled) if filled else ""
+
+
+def _times_json(times: Times) -> str:
+    if times == Times():
+        return ""
+    return _json({"rev": times.rev} | {str(s): at for s, at in sorted(times.entered.items())})
+
+
+def _parse_run(raw: str) -> Run:
+    return Run(**_known(json.loads(raw), Run()))
+
+
+def _parse_usage(raw: str) -> Usage:
+    return Usage(**_known(json.loads(raw), Usage()))
+
+
+def _known(stored: dict[str, Any], blank: Run | Usage) -> dict[str, Any]:
+    """The fields that we know; a newer controller may have stored more."""
+    return {k: v for k, v in stored.items() if k in asdict(blank)}
+
+
+def _parse_times(raw: str) -> Times:
+    stored = json.loads(raw)
+    known = set(Status)
+    entered = {Status(k): int(v) for k, v in stored.items() if k in known}
+    return Times(int(stored.get("rev", 0)), entered)
