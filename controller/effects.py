@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from controller.spawner import WorkerList, WorkerRef
-from shared.directives import FromWorker, ToWorker
+from shared.directives import ToWorker
 from shared.firehose import Event
 from shared.worker_env import WorkerEnv
 
@@ -253,13 +253,6 @@ class Handled:
     at: float
 
 
-@dataclass(frozen=True, slots=True)
-class CloseChannel:
-    """Deregister a channel for good (after an archive's grace)."""
-
-    channel: str
-
-
 Effect: TypeAlias = (
     Publish
     | MakeChannel
@@ -277,7 +270,6 @@ Effect: TypeAlias = (
     | Spawn
     | Kill
     | Handled
-    | CloseChannel
 )
 
 
@@ -287,14 +279,3 @@ class Job:
 
     lane: str
     effects: tuple[Effect, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FromWorkerLine:
-    """A directive that passed the account, attempt and channel checks of design 6."""
-
-    channel: str
-    nick: str
-    seq: int
-    msgid: str
-    directive: FromWorker

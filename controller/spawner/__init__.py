@@ -1,4 +1,4 @@
-"""What the controller asks of an engine that runs workers; the edges beside this file provide it."""
+"""What the controller asks of an engine that runs workers; edges beside this file provide it."""
 
 from __future__ import annotations
 
