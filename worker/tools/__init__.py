@@ -1,6 +1,6 @@
-"""What a tool is: the seam between the agent loop, which calls tools, and the modules that implement them.
+"""What a tool is: the seam between the agent loop and the modules that implement tools.
 
-The loop knows only these types. It validates nothing about arguments: each tool checks its own, because models send
+The loop validates nothing about arguments: each tool checks its own, because models send
 almost-right shapes and the tool knows best how to answer them.
 """
 
@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Mapping
+
+
+class ToolError(Exception):
+    """A call that cannot be carried out; the text tells the model what, where and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
