@@ -1,0 +1,1 @@
+"""What makes Ergonaut run on one machine: ergo, its configuration, the home, the supervisor."""

@@ -1,0 +1,5 @@
+"""The one error of a local run: a line that says what is wrong, with what, and what to do."""
+
+
+class LocalError(Exception):
+    """A start that cannot go on; its text is the line that the person sees."""

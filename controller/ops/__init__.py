@@ -1,0 +1,1 @@
+"""What operators run beside the controller: accounts, checks, seeding."""
