@@ -18,6 +18,7 @@ from shared.ircv3.message import Message
 
 _SASL_CHUNK = 400  # bytes of one AUTHENTICATE line, by the SASL specification
 _NICK_BYTES = 28  # leaves room for a suffix within ergo's 32
+_NICK_ATTEMPTS = 20  # a nick that the server dislikes for its letters never gets better
 
 
 class Phase(StrEnum):
@@ -102,6 +103,11 @@ class Registration:
         transition = TRANSITIONS.get((self.phase, _trigger(message)))
         return transition.action(self, message) if transition else []
 
+    def require(self, names: Iterable[str]) -> None:
+        """Refuse a server that lacks one of these capabilities; called when ready."""
+        if missing := sorted(set(names) - self.caps.keys()):
+            self._refuse("CAP", f"the server lacks {', '.join(missing)}; is it ergo >= 2.18?")
+
     def _list(self, message: Message) -> list[Message]:
         if not self._caps.add_offer(message):
             return []
@@ -158,8 +164,10 @@ class Registration:
         self.refusal = Refusal(code, text)
         return []
 
-    def _try_another_nick(self, _: Message) -> list[Message]:
+    def _try_another_nick(self, message: Message) -> list[Message]:
         self._nick_attempts += 1
+        if self._nick_attempts > _NICK_ATTEMPTS:
+            return self._deny(message)
         self.nick = alternative_nick(self._identity.nick, self._nick_attempts)
         return [Message("NICK", (self.nick,))]
 
@@ -227,6 +235,7 @@ def _rows(
 _P = Phase
 _R = Registration
 _REGISTERING = (_P.LISTING, _P.REQUESTING, _P.AUTHENTICATING, _P.PROVING, _P.WELCOMING)
+_TRIED = (*_REGISTERING, _P.REFUSED)
 _REQUESTED = (_P.REQUESTING, _P.AUTHENTICATING, _P.WELCOMING, _P.REFUSED)
 _LATER = (_P.AUTHENTICATING, _P.PROVING, _P.WELCOMING, _P.READY)
 
@@ -242,7 +251,7 @@ TRANSITIONS: Mapping[tuple[Phase, str], Transition] = {
     **_rows((_P.PROVING,), "903,907", _R._end_negotiation, _P.WELCOMING),
     **_rows((_P.AUTHENTICATING, _P.PROVING), "902,904,905,906,908", _R._deny, _P.REFUSED),
     **_rows(_REGISTERING, "464,465,FAIL ACCOUNT_REQUIRED", _R._deny, _P.REFUSED),
-    **_rows(_REGISTERING, "432,433,436,437", _R._try_another_nick),
+    **_rows(_REGISTERING, "432,433,436,437", _R._try_another_nick, *_TRIED),
     **_rows((_P.LISTING, _P.WELCOMING), "001", _R._welcome, _P.WELCOMING, _P.REFUSED),
     **_rows((_P.WELCOMING, _P.READY), "005", _R._read_isupport),
     **_rows((_P.WELCOMING,), "376,422", _R._finish, _P.READY),
