@@ -1,0 +1,1 @@
+"""Documents, and the program that writes the generated ones."""
