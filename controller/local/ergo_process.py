@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import os
 import socket
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -54,7 +53,7 @@ class ErgoProcess:
                 folder=home.ergo,
                 log=home.log_file("ergo"),
                 pid_file=home.pid_file("ergo"),
-                env=_environment(),
+                env={},  # ERGO__SECTION__KEY would override the configuration from outside
             )
         )
 
@@ -67,6 +66,7 @@ class ErgoProcess:
         """Return once it listens; else LocalError with the cause, and nothing left running."""
         await asyncio.to_thread(self._write_config)
         require_free_port(self.launch.host, self.launch.port)
+        self.launch.home.remember_port(self.launch.port)
         self.child.start()
         try:
             await self._until_listening()
@@ -142,10 +142,3 @@ def free_port(host: str = LOOPBACK) -> int:
         probe.bind((host, 0))
         port: int = probe.getsockname()[1]
         return port
-
-
-def _environment() -> dict[str, str]:
-    # ERGO__SECTION__KEY would override the configuration from outside.
-    return {
-        name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG", "TZ"}
-    }

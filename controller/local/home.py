@@ -82,6 +82,17 @@ class Home:
         """Appended to at each start."""
         return self.logs / f"{part}.log"
 
+    def remember_port(self, port: int) -> None:
+        """Where the server listens; read by tools that know only the home."""
+        write_atomically(self.run / "irc.port", f"{port}\n", mode=0o644)
+
+    def last_port(self) -> int | None:
+        """The port of the last start; None before the first."""
+        try:
+            return int((self.run / "irc.port").read_text())
+        except (OSError, ValueError):
+            return None
+
     def prepare(self) -> None:
         """Make the folders, or raise LocalError when the place cannot be written."""
         try:

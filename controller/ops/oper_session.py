@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from controller.errors import ControllerError
 from shared.ircv3.message import Message, format_message, parse
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _OPER_REFUSED = frozenset({"491", "461", "464"})
 _WELCOME = "001"
 
 
-class OperError(Exception):
+class OperError(ControllerError):
     """The server cannot be reached or refuses; its text is the line that the person sees."""
 
 
