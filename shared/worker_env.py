@@ -14,6 +14,11 @@ from shared.task import Usage
 
 SECRETS_FD = "SECRETS_FD"
 """Environment: number of the inherited descriptor from which WorkerSecrets are read once."""
+LOCK_FD = "LOCK_FD"
+"""Environment: number of the inherited descriptor whose lock proves that a local worker lives.
+
+The worker keeps it open until its end, and makes it close-on-exec before it starts anything.
+"""
 
 
 class WorkerEnvError(Exception):
