@@ -54,6 +54,8 @@ class Joined:
     channel: str
     nick: str
     account: str | None
+    live: bool = True
+    """False = was there before us."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ class WorkersListed:
     """A sweep's view of the engine."""
 
     found: WorkerList
+    asked_at: float
+    """Unix seconds when it was asked for: it proves nothing about later starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,26 @@ class SpawnFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class AccountTaken:
+    """MintAccount found that a name that we never listed exists: it is a person's.
+
+    The rest of that job is dropped; the core picks another name for the same attempt.
+    """
+
+    channel: str
+    attempt: int
+    account: str
+
+
+@dataclass(frozen=True, slots=True)
+class DescriptionRead:
+    """The answer to a `rebuild.Need`: None where no post of the description was found."""
+
+    channel: str
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Unconfirmed:
     """A worker has not confirmed a directive within 10 s; it goes on being repeated."""
 
@@ -100,11 +124,34 @@ class Unconfirmed:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A sweep is due."""
+    """A sweep is due, or `Core.due_at` has come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handled:
+    """The line of this msgid is dealt with: the watermark may pass it.
+
+    An effect, the last of its job; the runner feeds it back as an input.
+    """
+
+    msgid: str
+    at: float
+    """Server time of the line, unix seconds."""
 
 
 Input: TypeAlias = (
-    Spoken | Telemetry | Joined | Left | WorkersListed | Spawned | SpawnFailed | Unconfirmed | Tick
+    Spoken
+    | Telemetry
+    | Joined
+    | Left
+    | WorkersListed
+    | Spawned
+    | SpawnFailed
+    | AccountTaken
+    | DescriptionRead
+    | Unconfirmed
+    | Handled
+    | Tick
 )
 
 
@@ -228,11 +275,16 @@ class MintAccount:
     account: str
     task: int
     attempt: int
+    listed: bool
+    """True = ours already (NS PASSWD); False = NS SAREGISTER, or AccountTaken if it exists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spawn:
-    """Start a worker; the edge adds the secrets, and feeds Spawned or SpawnFailed back."""
+    """Start a worker; the edge adds the secrets, and feeds Spawned or SpawnFailed back.
+
+    `env.workspace` and `env.state` are empty: the engine knows its folders.
+    """
 
     channel: str
     env: WorkerEnv
@@ -240,17 +292,9 @@ class Spawn:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """End a worker through the engine."""
+    """End a worker through the engine. `ref.job` is "" where only N and attempt are known."""
 
     ref: WorkerRef
-
-
-@dataclass(frozen=True, slots=True)
-class Handled:
-    """The command of this msgid and server time is answered: the watermark may pass it."""
-
-    msgid: str
-    at: float
 
 
 Effect: TypeAlias = (

@@ -90,6 +90,10 @@ class Run:
     oom: int = 0
     front: int | None = None
     """Unix seconds since when it stands at the front of the queue; None = its place by age."""
+    joined: int | None = None
+    """Unix seconds when the worker of this attempt was first seen in its channel; None = never."""
+    exited: str | None = None
+    """Why it left, in a word of `worker_exited.reason`; None = it has not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,202 @@
+"""All tasks in memory: a cache of what IRC holds, with what is only known now. Pure.
+
+Keys are folded channel names. Nothing here is stored; `rebuild` makes it again.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from controller.nicks import Pool
+from controller.spawner import WorkerList, WorkerRef, WorkerState
+from shared.channels import parse_task_channel
+from shared.ircv3.casemap import Folded, fold
+from shared.outbox import Inbox
+from shared.task import Status, Task
+
+OPEN = frozenset(Status) - {Status.DONE, Status.ARCHIVED}
+_REMEMBERED_LINES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A plain line of a person in a task's channel."""
+
+    msgid: str
+    account: str
+    at: float
+
+
+@dataclass(slots=True)
+class Live:
+    """What is known of a task now and stands in no store; times are unix seconds."""
+
+    present_since: float | None = None
+    """The worker of this attempt is in the task's channel since; None = it is not."""
+    absent_since: float | None = None
+    """It is alive and not in its channel since."""
+    started_at: float = 0.0
+    """Last start that we asked for; lists asked before it prove nothing."""
+    spawning: bool = False
+    """A start is on its way to the engine."""
+    leaving: str = ""
+    """Why the worker of this attempt is to leave, in a word of `worker_exited.reason`."""
+    ending: bool = False
+    """Its end was asked of the engine."""
+    nicks: dict[Folded, str | None] = field(default_factory=dict)
+    """Who is in the channel: folded nick -> account."""
+    spelling: dict[Folded, str] = field(default_factory=dict)
+    """Folded nick -> nick as it is written."""
+    question: str = ""
+    last_activity: float = 0.0
+    notes: int = 0
+    """Lines of people before pick-up, as far as we heard them."""
+    lines: deque[Line] = field(default_factory=lambda: deque(maxlen=_REMEMBERED_LINES))
+    inbox: Inbox = field(default_factory=Inbox)
+    """Of the current attempt."""
+    refused: dict[int, str] = field(default_factory=dict)
+    """seq -> why that directive was refused."""
+    hinted_at: float = 0.0
+    retry_at: float = 0.0
+    """Not started again before."""
+    refusals: int = 0
+    """Transient refusals of a start in a row."""
+    stuck_since: float | None = None
+    """An earlier attempt is not proven gone since."""
+    stuck_said: bool = False
+
+
+class Board:
+    """Tasks by channel, with the queries that commands and dispatch need."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[Folded, Task] = {}
+        self._live: dict[Folded, Live] = {}
+        self._by_status: dict[Status, set[Folded]] = {status: set() for status in Status}
+        self._by_number: dict[int, Folded] = {}
+        self.next_number = 1
+        self.watermark = 0.0
+        """Server time up to which every line is dealt with."""
+        self.pool = Pool()
+        self.workers: WorkerList | None = None
+        """The last list; None = none yet."""
+        self.workers_asked_at = 0.0
+        self.failed_starts = 0
+        """In a row, over all tasks."""
+        self.dispatch_after = 0.0
+        self.orphans: dict[WorkerRef, float] = {}
+        """Workers without a task, and since when they are known."""
+        self.snapshot_at = 0.0
+
+    def put(self, task: Task) -> None:
+        key = fold(task.channel)
+        old = self._tasks.get(key)
+        if old is not None:
+            self._by_status[old.status].discard(key)
+        self._tasks[key] = task
+        self._by_status[task.status].add(key)
+        self._by_number[task.number] = key
+        self.next_number = max(self.next_number, task.number + 1)
+
+    def get(self, channel: str) -> Task | None:
+        return self._tasks.get(fold(channel))
+
+    def by_number(self, number: int) -> Task | None:
+        key = self._by_number.get(number)
+        return None if key is None else self._tasks[key]
+
+    def live(self, channel: str) -> Live:
+        return self._live.setdefault(fold(channel), Live())
+
+    def take_number(self) -> int:
+        number = self.next_number
+        self.next_number += 1
+        return number
+
+    def __iter__(self) -> Iterator[Task]:
+        return iter(list(self._tasks.values()))
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def having(self, *statuses: Status) -> list[Task]:
+        """Tasks in one of these states, by N."""
+        keys = [key for status in statuses for key in self._by_status[status]]
+        return sorted((self._tasks[key] for key in keys), key=lambda task: task.number)
+
+    def active(self) -> list[Task]:
+        """Tasks that hold a slot: an agent has them in progress."""
+        return [t for t in self.having(Status.IN_PROGRESS) if t.run.spawned != "human"]
+
+    def queue(self) -> list[Task]:
+        """Ready tasks in the order in which they start (design 10)."""
+        return sorted(self.having(Status.READY), key=_place)
+
+    def is_worker(self, account: str | None) -> bool:
+        """A worker's account: it has no role and its text is no command."""
+        return account is not None and (
+            self.pool.lists(account) or fold(account) in self.worker_names()
+        )
+
+    def worker_names(self) -> set[Folded]:
+        """Names that unarchived tasks hold."""
+        return {
+            fold(task.run.worker)
+            for task in self._tasks.values()
+            if task.run.worker and task.status is not Status.ARCHIVED
+        }
+
+    def seen(self, task: Task) -> list[WorkerRef]:
+        """Workers of this task, of any attempt, that the last list shows as not ended."""
+        if self.workers is None:
+            return []
+        return [
+            worker.ref
+            for worker in self.workers.workers
+            if worker.ref.task == task.number and worker.state is not WorkerState.ENDED
+        ]
+
+    def proven_gone(self, task: Task) -> bool:
+        """A complete list, asked after the last start, shows no worker of this task."""
+        live = self.live(task.channel)
+        return (
+            self.workers is not None
+            and self.workers.complete
+            and not live.spawning
+            and self.workers_asked_at >= live.started_at
+            and not self.seen(task)
+        )
+
+    def worker_stays(self, task: Task) -> bool:
+        """A live worker of the current attempt is there and is not about to leave."""
+        live = self.live(task.channel)
+        if task.run.attempt == 0 or task.run.exited is not None or live.leaving:
+            return False
+        if live.present_since is not None:
+            return True
+        return live.spawning or not self.proven_gone(task)
+
+    def nick_of(self, channel: str, account: str) -> str:
+        """How this account is called in the channel; its own name where it is not there."""
+        live = self.live(channel)
+        wanted = fold(account)
+        for nick, owner in live.nicks.items():
+            if owner is not None and fold(owner) == wanted:
+                return live.spelling[nick]
+        return account
+
+
+def _place(task: Task) -> tuple[float, int, int, int]:
+    front = task.run.front
+    return (
+        float("inf") if front is None else front,
+        -task.priority,
+        task.times.entered.get(Status.READY, 0),
+        task.number,
+    )
+
+
+def is_task_channel(name: str) -> bool:
+    return parse_task_channel(name) is not None
