@@ -1,0 +1,71 @@
+"""What the server must offer and allow, found out by capability and reply, never by version."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from controller.errors import StartRefused
+from shared.channels import TASKS
+from shared.irc_client import Reply
+from shared.ircv3.message import Message
+from shared.ircv3.metadata import means_absent
+
+OPER_NAME = "controller"
+NEEDED_CAPS = (
+    "account-tag", "batch", "draft/chathistory", "draft/metadata-2", "draft/multiline",
+    "echo-message", "extended-join", "labeled-response", "message-tags", "server-time",
+)  # fmt: skip
+
+Request = Callable[[Message], Awaitable[Reply]]
+
+
+def require_caps(caps: Mapping[str, str]) -> None:
+    missing = [name for name in NEEDED_CAPS if name not in caps]
+    if missing:
+        raise StartRefused(
+            f"the server does not offer {', '.join(missing)}; ergo 2.18.0 or newer is needed"
+        )
+
+
+async def become_operator(request: Request, nick: str, password: str) -> None:
+    """`MODE -o` first: a session that joins an operator has the rights, but is slowed down."""
+    await request(Message("MODE", (nick, "-o")))
+    reply = await request(Message("OPER", (OPER_NAME, password)))
+    if reply.error is not None:
+        raise StartRefused(
+            f"the server refuses OPER {OPER_NAME}: {reply.error.text}; check IRC_OPER_PASSWORD"
+        )
+
+
+async def require_rights(request: Request, account: str) -> None:
+    """Try each right of the oper class that we cannot work without, on things that exist."""
+    registered = await request(Message("NS", ("SAREGISTER", account, "exists-already")))
+    if _says(registered, "Command restricted", "Insufficient privileges"):
+        raise _lacks("accreg", "make the accounts of workers")
+    listed = await request(Message("CS", ("LIST", f"^{TASKS}$")))
+    if _says(listed, "Command restricted", "Insufficient privileges"):
+        raise _lacks("chanreg", "register channels")
+    deleted = await request(Message("METADATA", (TASKS, "SET", "never-set")))
+    if deleted.error is not None and not means_absent(deleted.error):
+        raise _lacks("metadata", f"write METADATA ({deleted.error.text})")
+
+
+async def require_lasting_history(request: Request) -> None:
+    """#tasks is registered by now, so its history must outlive the server."""
+    reply = await request(Message("CS", ("GET", TASKS, "HISTORY")))
+    if not _says(reply, "history setting is: persistent"):
+        raise StartRefused(
+            "the server keeps no lasting history of registered channels; ergo needs sqlite and "
+            "history.persistent.registered-channels: mandatory"
+        )
+
+
+def _says(reply: Reply, *words: str) -> bool:
+    return any(word in message.text for message in reply.messages for word in words)
+
+
+def _lacks(right: str, purpose: str) -> StartRefused:
+    return StartRefused(
+        f"the oper block {OPER_NAME} lacks the right `{right}`, so we cannot {purpose}; "
+        "add it to the capabilities of its oper-class in ergo's configuration"
+    )
