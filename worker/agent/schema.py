@@ -177,6 +177,8 @@ def _from_json(value: object) -> object:
 
 
 def _type_name(value: object) -> str:
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
     names = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array"}
     return "null" if value is None else names.get(type(value), "object")
 
