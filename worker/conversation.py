@@ -1,0 +1,83 @@
+"""What people said and how far it got: noted, on its way into the conversation, read. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from worker.effects import Action, Note, Prompt, RoomLine, Steer
+from worker.trust import user_text
+
+NOTED = Note("↪ noted")
+READ = Note("↪ read")
+
+
+class Conversation:
+    """The lines of one attempt. `steer` is `members` or `requester`: whose line interrupts."""
+
+    def __init__(self, channel: str, fence: str, steer: str) -> None:
+        self._channel = channel
+        self._fence = fence
+        self._members_steer = steer == "members"
+        self._notes: list[RoomLine] = []
+        self._held: list[RoomLine] = []
+        self._unread: dict[str, str] = {}
+        self.last_taken = "-"
+        """msgid of the newest line that was heard; "-" = none yet."""
+
+    @property
+    def unread(self) -> bool:
+        """Something was steered that no turn has taken yet."""
+        return bool(self._unread)
+
+    def heard(self, line: RoomLine) -> None:
+        self.last_taken = line.msgid or self.last_taken
+
+    def interrupts(self, line: RoomLine) -> bool:
+        """Whose line goes in at once, or starts a turn in review."""
+        return line.role.owns or self._members_steer
+
+    def note(self, line: RoomLine) -> None:
+        """For the next message of somebody who interrupts."""
+        self._notes.append(line)
+
+    def hold(self, line: RoomLine) -> None:
+        """Until the agent is there, or the controller says who may wake it."""
+        self._held.append(line)
+
+    def steer(self, line: RoomLine) -> list[Action]:
+        """Into the running conversation; one receipt for all that is unread of one person."""
+        first = line.account not in self._unread.values()
+        reference = line.msgid or f"{line.account} {len(self._unread)}"
+        self._unread[reference] = line.account
+        text = user_text([*self._take_notes(), line], self._channel, self._fence)
+        receipt: list[Action] = [NOTED] if first else []
+        return [Steer(text, reference), *receipt]
+
+    def entered(self, reference: str) -> list[Action]:
+        """A turn took the message; the receipt comes with the last of a person's messages."""
+        account = self._unread.pop(reference, None)
+        if account is None or account in self._unread.values():
+            return []
+        return [READ]
+
+    def held_line(self, msgid: str) -> RoomLine | None:
+        return next((line for line in self._held if line.msgid == msgid), None)
+
+    def adopt(self, msgids: Iterable[str], newest: str) -> None:
+        """Lines that the first message holds, `newest` the last of them; "" = none."""
+        known = set(msgids)
+        self._held = [line for line in self._held if line.msgid not in known]
+        if self.last_taken == "-":
+            self.last_taken = newest or "-"
+
+    def prompt(self, lines: Sequence[RoomLine] = (), preface: str = "") -> Prompt:
+        """The message that starts a run: all that was noted or held, and these lines last."""
+        waiting = [line for line in (*self._take_notes(), *self._held) if line not in lines]
+        self._held = []
+        everything = (*waiting, *lines)
+        reference = everything[-1].msgid if everything else self.last_taken
+        return Prompt(user_text(everything, self._channel, self._fence, preface), reference)
+
+    def _take_notes(self) -> list[RoomLine]:
+        notes, self._notes = self._notes, []
+        return notes
