@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import count
 
@@ -27,25 +27,19 @@ from shared.irc_events import (
     RequestTimeout,
     reply_of,
 )
+from shared.irc_sender import LineSender, too_long
 from shared.irc_transport import LineTransport
 from shared.ircv3.batch import MULTILINE, Batch, BatchAssembler, join_multiline
 from shared.ircv3.casemap import fold
-from shared.ircv3.message import Message, ProtocolError, format_message, parse
+from shared.ircv3.message import Message, ProtocolError, parse
 from shared.ircv3.registration import Identity, Phase, Registration
-from shared.send_queue import Priority, SendQueue
+from shared.ircv3.split import clean
+from shared.send_queue import Priority
 
 _log = logging.getLogger(__name__)
 
 _REQUIRED_CAPS = ("batch", "labeled-response", "message-tags")
 _QUIT_SECONDS = 2.0  # for the server to read what is queued and to close
-
-
-@dataclass(frozen=True, slots=True)
-class Outgoing:
-    """Lines that must leave together, and who wants to know that they left."""
-
-    lines: tuple[str, ...]
-    when_sent: Callable[[], None] | None = None
 
 
 class IrcSession:
@@ -61,9 +55,9 @@ class IrcSession:
         self._assembler = BatchAssembler()
         self._labels = map(str, count(1))
         self._waiting: dict[str, asyncio.Future[Reply]] = {}
-        self._queue: SendQueue[Outgoing] = SendQueue(config.pacing, self._loop.time())
-        self._flush_timer: asyncio.TimerHandle | None = None
+        self._sender = LineSender(config.pacing, self._write)
         self._transport: LineTransport | None = None
+        self._opening: asyncio.Timeout | None = None
         self._ready = asyncio.Event()
         self._nick_freed = asyncio.Event()
         self.registration = Registration(
@@ -84,29 +78,36 @@ class IrcSession:
 
     async def run(self) -> str:
         """Connect and serve until the connection ends; the reason. Raises LoginRefused."""
-        transport = await LineTransport.open(
-            self._config.host, self._config.port, tls=self._config.tls, on_line=self._receive_line
-        )
-        self._transport = transport
+        self._transport = transport = await self._open()
         try:
             for message in self.registration.start():
                 self._send_now(message)
             async with asyncio.TaskGroup() as group:
                 duties = [group.create_task(duty()) for duty in (self._watch, self._reclaim_nick)]
-                reason = await transport.closed
+                await asyncio.wait((transport.closed,))  # being cancelled must not cancel it
                 for duty in duties:
                     duty.cancel()
         finally:
             self._end(transport)
         if refusal := self.registration.refusal:
             raise LoginRefused(self._config.account, refusal.code, refusal.text)
-        return reason
+        return transport.closed.result()
+
+    async def _open(self) -> LineTransport:
+        config = self._config
+        try:
+            async with asyncio.timeout(config.connect_timeout_seconds) as self._opening:
+                return await LineTransport.open(
+                    config.host, config.port, tls=config.tls, on_line=self._receive_line
+                )
+        except TimeoutError:
+            raise ConnectionLost(f"no connection to {config.host}:{config.port}") from None
+        finally:
+            self._opening = None
 
     def _end(self, transport: LineTransport) -> None:
         transport.abort("the session was ended")
-        self._queue.drain()
-        if self._flush_timer:
-            self._flush_timer.cancel()
+        self._sender.stop()
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(ConnectionLost(transport.closed.result()))
@@ -114,21 +115,27 @@ class IrcSession:
     # Sending
 
     def send(self, messages: Sequence[Message], priority: Priority) -> None:
-        self._enqueue(Outgoing(tuple(map(format_message, messages))), priority)
+        """Send lines together without a label; raises ProtocolError for a line that cannot go."""
+        self._check_connected()
+        if problem := too_long(messages):
+            raise ProtocolError(problem)
+        self._sender.send(messages, priority)
 
     async def request(
         self, messages: Sequence[Message], timeout: float, priority: Priority
     ) -> Reply:
         """Send lines with a label on the first; the time runs from when they have left."""
+        self._check_connected()
+        if problem := too_long(messages):
+            return Reply((Message("417", (self.registration.nick, problem)),))
         label = next(self._labels)
         first = replace(messages[0], tags={**messages[0].tags, "label": label})
-        lines = tuple(map(format_message, (first, *messages[1:])))
         answer: asyncio.Future[Reply] = self._loop.create_future()
         self._waiting[label] = answer
         try:
             async with asyncio.timeout(None) as deadline:
                 start = partial(self._start_clock, deadline, timeout)
-                self._enqueue(Outgoing(lines, start), priority)
+                self._sender.send((first, *messages[1:]), priority, start)
                 return await answer
         except TimeoutError:
             raise RequestTimeout(
@@ -141,40 +148,25 @@ class IrcSession:
         deadline.reschedule(self._loop.time() + seconds)
 
     async def quit(self, reason: str) -> None:
-        """Say goodbye, and wait a little for the server to close."""
+        """Say goodbye after what is queued, and wait a little for the server to close."""
         if self._transport is None:
+            if self._opening:
+                self._opening.reschedule(self._loop.time())
             return
-        self._send_now(Message("QUIT", (reason,)))
+        self._sender.send((Message("QUIT", (clean(reason),)),), Priority.BULK)
         await asyncio.wait((self._transport.closed,), timeout=_QUIT_SECONDS)
         self._transport.abort("closed")
 
-    def _enqueue(self, outgoing: Outgoing, priority: Priority) -> None:
+    def _check_connected(self) -> None:
         if not self.connected:
             raise ConnectionLost("not connected")
-        self._queue.put(outgoing, priority, cost=len(outgoing.lines))
-        self._flush()
 
     def _send_now(self, message: Message) -> None:
-        self._queue.put(Outgoing((format_message(message),)), Priority.CONTROL)
-        self._flush()
+        self._sender.send((message,), Priority.CONTROL)
 
-    def _flush(self) -> None:
-        if self._flush_timer:
-            self._flush_timer.cancel()
-            self._flush_timer = None
-        for outgoing in self._queue.take(self._loop.time()):
-            self._write(outgoing)
-        wait = self._queue.seconds_until_next(self._loop.time())
-        if wait is not None:
-            self._flush_timer = self._loop.call_later(wait, self._flush)
-
-    def _write(self, outgoing: Outgoing) -> None:
-        if self._transport is None or self._transport.closed.done():
-            return
-        for line in outgoing.lines:
+    def _write(self, line: str) -> None:
+        if self._transport and not self._transport.closed.done():
             self._transport.write(line)
-        if outgoing.when_sent:
-            outgoing.when_sent()
 
     # Receiving
 

@@ -12,6 +12,8 @@ from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
 
+_ROUNDING = 1e-9  # so that the time that `seconds_until_next` names is late enough
+
 
 class Priority(IntEnum):
     """The smaller goes first; within one priority the order of `put` holds."""
