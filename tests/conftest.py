@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
-import pytest_asyncio
 
 from controller.local.ergo_binary import find_or_build, say_on_stderr
 from tests.support.ergo_server import ErgoServer, start_ergo
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
     from pathlib import Path
 
+T = TypeVar("T")
 _NUMBERS = itertools.count(1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_stray_loop() -> None:
+    # looptime asks for the current loop before each test, which makes one that nobody closes.
+    asyncio.set_event_loop(None)
 
 
 @pytest.fixture(scope="session")
@@ -25,14 +32,20 @@ def ergo_binary() -> Path:
     return find_or_build(os.environ, say_on_stderr)
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def ergo_server(
+@pytest.fixture(scope="session")
+def ergo_server(
     ergo_binary: Path, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[ErgoServer]:
+) -> Iterator[ErgoServer]:
     """One server for the whole session; it dies with the test process, however that ends."""
-    server = await start_ergo(ergo_binary, tmp_path_factory.mktemp("ergo"))
+    server = _complete(start_ergo(ergo_binary, tmp_path_factory.mktemp("ergo")))
     yield server
-    await server.stop()
+    _complete(server.stop())
+
+
+def _complete(coroutine: Coroutine[None, None, T]) -> T:
+    # A loop of its own: one that lived for the session would get in the way of the tests' loops.
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+        return runner.run(coroutine)
 
 
 @pytest.fixture
@@ -41,7 +54,7 @@ def ergo(ergo_server: ErgoServer) -> ErgoServer:
     return ergo_server
 
 
-@pytest_asyncio.fixture
+@pytest.fixture
 async def private_ergo(
     ergo_binary: Path, tmp_path: Path
 ) -> AsyncIterator[Callable[[], Awaitable[ErgoServer]]]:

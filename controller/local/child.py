@@ -128,6 +128,13 @@ class Child:
         self.spec.pid_file.unlink(missing_ok=True)
 
 
+def last_line(output: str) -> str:
+    """The line that tells why a program ended: a Go crash begins with it, all else ends with it."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    crashes = [line for line in lines if line.startswith(("fatal error:", "panic:"))]
+    return (crashes or lines[-1:] or [""])[0]
+
+
 def _die_with(starter: int) -> Callable[[], None]:
     """What the child runs before exec: have the kernel send it SIGTERM when the starter dies.
 

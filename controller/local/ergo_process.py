@@ -9,9 +9,9 @@ import socket
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from controller.local.child import Child, ChildSpec
+from controller.local.child import Child, ChildSpec, last_line
 from controller.local.ergo_command import ErgoCommand, explain
-from controller.local.ergo_config import OPER_NAME, ErgoSettings, render
+from controller.local.ergo_config import ErgoSettings, render
 from controller.local.errors import LocalError
 from controller.local.home import write_atomically
 
@@ -41,18 +41,18 @@ class ErgoLaunch:
 class ErgoProcess:
     """One server process that can be started again on the same data."""
 
-    oper_name = OPER_NAME
+    name = "ergo"
 
     def __init__(self, launch: ErgoLaunch) -> None:
         self.launch = launch
         home = launch.home
         self.child = Child(
             ChildSpec(
-                name="ergo",
+                name=self.name,
                 argv=(str(launch.binary), "run", "--conf", CONFIG_NAME),
                 folder=home.ergo,
-                log=home.log_file("ergo"),
-                pid_file=home.pid_file("ergo"),
+                log=home.log_file(self.name),
+                pid_file=home.pid_file(self.name),
                 env={},  # ERGO__SECTION__KEY would override the configuration from outside
             )
         )
@@ -61,6 +61,11 @@ class ErgoProcess:
     def pid(self) -> int:
         """Of the last start."""
         return self.child.pid
+
+    @property
+    def running(self) -> bool:
+        """It was started and has not ended."""
+        return self.child.running
 
     async def start(self) -> None:
         """Return once it listens; else LocalError with the cause, and nothing left running."""
@@ -85,6 +90,10 @@ class ErgoProcess:
     async def wait(self) -> int:
         """Its exit status, once it has ended."""
         return await self.child.wait()
+
+    def last_words(self) -> str:
+        """The line of its log that tells why it ended."""
+        return last_line(self.child.output())
 
     @property
     def _address(self) -> str:

@@ -47,7 +47,7 @@ class AccountDesk:
         """Make an account that does not exist yet."""
         password = new_password()
         replies = await self._ask(name, "SAREGISTER", password)
-        if _any_starts(replies, *_EXISTS):
+        if _any_starts(replies, _EXISTS):
             raise OperError(
                 f"the account {name} exists; `account reset {name}` gives it a new password"
             )
@@ -74,7 +74,7 @@ class AccountDesk:
         _require(replies, "Successfully unregistered", f"{name} was not removed")
         return Answer(remark=f"account {name} removed")
 
-    async def list(self) -> Answer:
+    async def everyone(self) -> Answer:
         """The accounts of people, one name a line."""
         names = await self._names()
         people = tuple(sorted(name for name in names if not self.reserved(name)))
@@ -100,14 +100,22 @@ class AccountDesk:
             raise OperError(f"{name} is reserved for the controller and its agents")
 
 
-def _any_starts(replies: Sequence[str], *beginnings: str) -> bool:
-    return any(line.replace("\x02", "").startswith(beginnings) for line in replies)
+async def set_password(session: OperSession, account: str, password: str) -> None:
+    """Make the account, or give it this password where it exists; for accounts of our own."""
+    replies = await session.nickserv("SAREGISTER", account, password)
+    if _any_starts(replies, _EXISTS):
+        replies = await session.nickserv("PASSWD", account, password)
+    _require(replies, ("Successfully registered", "Password changed"), f"no account {account}")
 
 
-def _require(replies: Sequence[str], beginning: str, otherwise: str) -> None:
-    if _any_starts(replies, beginning):
+def _any_starts(replies: Sequence[str], beginnings: str | tuple[str, ...]) -> bool:
+    return any(line.startswith(beginnings) for line in replies)
+
+
+def _require(replies: Sequence[str], good: str | tuple[str, ...], otherwise: str) -> None:
+    if _any_starts(replies, good):
         return
-    if _any_starts(replies, "Command restricted", "Insufficient"):
+    if _any_starts(replies, ("Command restricted", "Insufficient")):
         raise OperError("the oper block lacks the right `accreg`; add it to its oper-class")
     raise OperError(f"{otherwise}: {replies[-1].strip() if replies else 'no answer from NickServ'}")
 
@@ -151,7 +159,7 @@ async def run(
             case "remove":
                 return await desk.remove(name)
             case _:
-                return await desk.list()
+                return await desk.everyone()
 
 
 def main(argv: Sequence[str], env: Mapping[str, str], reserved: Callable[[str], bool]) -> int:
