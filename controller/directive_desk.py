@@ -38,6 +38,8 @@ class _Lane:
     """Something is to be sent earlier than was thought."""
     confirmed: dict[int, asyncio.Event] = field(default_factory=dict)
     """By seq."""
+    last_put: float = 0.0
+    """Unix seconds."""
 
 
 class DirectiveDesk:
@@ -60,10 +62,11 @@ class DirectiveDesk:
         """Whether the worker confirmed in time; if not, it goes on being repeated."""
         key = effect.task, effect.attempt
         lane = self._lanes.setdefault(key, _Lane(effect.account, *key))
+        lane.last_put = self._clock()
         entry = lane.outbox.put(
             format_to_worker(effect.directive),
             cause=effect.cause,
-            at_least=int(self._clock() * 1000),
+            at_least=int(lane.last_put * 1000),
         )
         done = lane.confirmed[entry.seq] = asyncio.Event()
         self._wake(lane)
@@ -93,15 +96,20 @@ class DirectiveDesk:
                 lane.confirmed.pop(entry.seq).set()
                 self._wake(lane)
 
-    def forget_ended(self, found: WorkerList) -> None:
-        """Nobody is left to take the directives of an attempt that has ended."""
+    def forget_ended(self, found: WorkerList, asked_at: float) -> None:
+        """Nobody is left to take the directives of an attempt that has ended.
+
+        A list proves nothing about what was sent after it was asked for, at `asked_at`.
+        """
+        if not found.complete:
+            return
         live = {
             (seen.ref.task, seen.ref.attempt)
             for seen in found.workers
             if seen.state is not WorkerState.ENDED
         }
-        if found.complete:
-            for key in self._lanes.keys() - live:
+        for key in self._lanes.keys() - live:
+            if self._lanes[key].last_put < asked_at:
                 lane = self._lanes.pop(key)
                 lane.outbox = Outbox()
                 lane.woken.set()

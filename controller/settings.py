@@ -87,11 +87,6 @@ class Settings(BaseSettings):
         ge=0,
         description="Seconds to wait for the rest of a text that a client may have cut.",
     )
-    archive_grace_seconds: int = Field(
-        default=604800,
-        ge=0,
-        description="Seconds from `!archive` until the channel is deregistered.",
-    )
     blocked_moderated: bool = Field(
         default=True,
         description="Whether only accounts may speak in the channel of a blocked task.",
@@ -182,6 +177,11 @@ def _complaint(problem: Mapping[str, Any]) -> str:
     field = Settings.model_fields.get(name)
     given = "" if field is None or field.annotation is SecretStr else f"={problem['input']}"
     return f"{name.upper()}{given}: {problem['msg']}"
+
+
+def environment() -> dict[str, str]:
+    """All of it, for the local tools that hand it on to what they start."""
+    return dict(os.environ)
 
 
 def worker_surroundings() -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.write_schedule import (
@@ -88,6 +88,7 @@ def _carry_out(schedule: WriteSchedule, write: Write, *, accepted: bool = True) 
     schedule.replied(now, accepted=accepted)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.text("xyz", min_size=1, max_size=3))))
 def test_the_last_value_of_each_key_is_written_and_never_two_at_once(
     puts: list[tuple[str, str]],

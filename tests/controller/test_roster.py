@@ -1,11 +1,11 @@
-"""Presence: what each line of the server says about who is where."""
+"""The roster: what each line of the server says about who is where."""
 
 from __future__ import annotations
 
 import pytest
 
 from controller.effects import Joined, Left
-from controller.presence import Presence
+from controller.roster import Roster
 from shared.ircv3.message import parse
 
 _THERE = (
@@ -16,8 +16,8 @@ _THERE = (
 
 
 @pytest.fixture
-def presence() -> Presence:
-    known = Presence("controller")
+def roster() -> Roster:
+    known = Roster("controller")
     for line in _THERE:
         known.feed(parse(line))
     return known
@@ -57,6 +57,6 @@ def presence() -> Presence:
     ],
 )
 def test_a_line_says_who_came_and_went(
-    presence: Presence, line: str, inputs: list[Joined | Left]
+    roster: Roster, line: str, inputs: list[Joined | Left]
 ) -> None:
-    assert presence.feed(parse(line)) == inputs
+    assert roster.feed(parse(line)) == inputs

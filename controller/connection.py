@@ -1,0 +1,231 @@
+"""Everything that lives as long as one connection (design 1.1): it starts with nothing but what the
+server holds, and whatever goes wrong ends it as a whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from controller.core import Core
+from controller.directive_desk import DirectiveDesk
+from controller.effects import DescriptionRead, Input, Joined, Tick, WorkersListed
+from controller.engine import Engine
+from controller.fence import Fence
+from controller.firehose_log import FirehoseLog
+from controller.history import Gathered, HistoryReader
+from controller.inputs import is_by, spoken, telemetry
+from controller.limits import CoreSettings
+from controller.rebuild import Rebuilt, choose_description, rebuild
+from controller.rooms import Rooms
+from controller.roster import Roster
+from controller.runner import Hands, Runner
+from controller.spawner import Spawner
+from controller.speech import Speech
+from controller.start_checks import (
+    become_operator,
+    require_caps,
+    require_lasting_history,
+    require_rights,
+)
+from controller.write_schedule import topic_write
+from controller.writes import PacedWrites
+from shared.channels import AGENTS, FIREHOSE, TASKS
+from shared.directives import REPLY_TAG
+from shared.irc_client import (
+    Connected,
+    ConnectionLost,
+    Disconnected,
+    Event,
+    IrcClient,
+    Received,
+    ReceivedBatch,
+)
+from shared.ircv3.casemap import fold
+from shared.ircv3.message import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Office:
+    """What outlives connections."""
+
+    client: IrcClient
+    spawner: Spawner
+    core: CoreSettings
+    sweep_seconds: float
+    secret: str = field(repr=False)
+    """Our SASL password; workers' passwords derive from it."""
+    oper_password: str = field(repr=False)
+    anthropic_api_key: str = field(repr=False)
+    clock: Callable[[], float]
+    """Unix seconds."""
+    event_ids: Iterator[int]
+
+
+class Connection:
+    """One connection, from the fence to its end."""
+
+    def __init__(self, office: Office, connected: Connected) -> None:
+        self._office = office
+        self._connected = connected
+        self._account = office.core.account
+        self._inputs: asyncio.Queue[Input] = asyncio.Queue()
+        self._roster = Roster(self._account)
+        self._fence = Fence(office.client.request, self._account, secrets.token_hex(8))
+        self._desk: DirectiveDesk | None = None
+        self._caught_up: frozenset[str] = frozenset()
+        """msgids that were read from history, and may come live too."""
+        self.over = False
+        """The server or the network has ended it."""
+
+    async def run(self, when_ready: Callable[[], None]) -> None:
+        """Serve until it is lost, which is an error like any other (an ExceptionGroup)."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._listen())
+            group.create_task(self._work(group, when_ready))
+
+    # The world comes in
+
+    async def _listen(self) -> None:
+        while True:
+            self._hear(await self._office.client.events.get())
+
+    def _hear(self, event: Event) -> None:
+        match event:
+            case Disconnected(reason=reason):
+                self.over = True
+                raise ConnectionLost(reason)
+            case Received(message):
+                self._receive(message)
+            case ReceivedBatch() | Connected():
+                pass
+
+    def _receive(self, message: Message) -> None:
+        for change in self._roster.feed(message):
+            self._inputs.put_nowait(change)
+            if self._desk is not None and isinstance(change, Joined):
+                self._desk.joined(change.account)
+        if message.command == "PRIVMSG":
+            line = spoken(message, self._account, self._office.clock())
+            if line is not None and line.msgid not in self._caught_up:
+                self._inputs.put_nowait(line)
+        elif message.command in ("TAGMSG", "NOTICE") and self._is_to_us(message):
+            self._take_signal(message)
+
+    def _is_to_us(self, message: Message) -> bool:
+        return bool(message.params) and fold(message.params[0]) == fold(self._account)
+
+    def _take_signal(self, message: Message) -> None:
+        if is_by(self._account, message):
+            if answer := self._fence.feed(message):
+                self._office.client.send(answer)
+        elif REPLY_TAG in message.tags and self._desk is not None:
+            self._desk.confirmation(message)
+        elif (seen := telemetry(message)) is not None:
+            self._inputs.put_nowait(seen)
+
+    # Work
+
+    async def _work(self, group: asyncio.TaskGroup, when_ready: Callable[[], None]) -> None:
+        office = self._office
+        request = office.client.request
+        require_caps(self._connected.caps)
+        await self._fence.claim()
+        await become_operator(request, self._account, office.oper_password)
+        hands = self._hands(group)
+        for channel in (TASKS, FIREHOSE, AGENTS):
+            await hands.rooms.make(channel, moderated=channel == FIREHOSE)
+        await require_rights(request, self._account)
+        await require_lasting_history(request)
+        reader = HistoryReader(
+            office.client, office.spawner, self._account, office.clock,
+            office.core.command_max_age_seconds,
+        )  # fmt: skip
+        gathered = await reader.gather(self._roster)
+        for row in gathered.snapshot.channels:
+            hands.writes.note(row.channel, topic_write(row.channel, row.topic))
+        rebuilt = rebuild(gathered.snapshot, office.core, office.clock())
+        deciding = Deciding(Core(office.core, rebuilt), Runner(hands, group), office.clock)
+        deciding.begin()
+        await self._catch_up(deciding, gathered, rebuilt, reader)
+        group.create_task(self._sweep())
+        when_ready()
+        await deciding.run(self._inputs)
+
+    def _hands(self, group: asyncio.TaskGroup) -> Hands:
+        office, client = self._office, self._office.client
+        feed = self._inputs.put_nowait
+        writes = PacedWrites(client.request, group)
+        self._desk = DirectiveDesk(client.request, group, feed, office.clock)
+        return Hands(
+            client=client,
+            writes=writes,
+            log=FirehoseLog(client.request, office.event_ids, office.clock),
+            rooms=Rooms(client.request, writes),
+            speech=Speech(client, office.core.line_max_bytes),
+            desk=self._desk,
+            engine=Engine(office.spawner, client, office.secret, office.anthropic_api_key),
+            feed=feed,
+        )
+
+    async def _catch_up(
+        self, deciding: Deciding, gathered: Gathered, rebuilt: Rebuilt, reader: HistoryReader
+    ) -> None:
+        """Who is there, what was lost, then what was said meanwhile, in the order of the server."""
+        for change in gathered.present:
+            deciding.decide(change)
+        for need in rebuilt.needs:
+            text = choose_description(need, *await reader.description_posts(need))
+            deciding.decide(DescriptionRead(need.channel, text))
+        self._caught_up = frozenset(line.msgid for line in gathered.missed)
+        for line in gathered.missed:
+            deciding.decide(line)
+
+    async def _sweep(self) -> None:
+        """Look at the workers now and then, and whenever the engine says that something changed."""
+        spawner = self._office.spawner
+        while True:
+            asked_at = self._office.clock()
+            found = await spawner.list()
+            if self._desk is not None:
+                self._desk.forget_ended(found, asked_at)
+            self._inputs.put_nowait(WorkersListed(found, asked_at))
+            self._inputs.put_nowait(Tick())
+            try:
+                async with asyncio.timeout(self._office.sweep_seconds):
+                    await spawner.changed()
+            except TimeoutError:
+                continue
+
+
+class Deciding:
+    """The core and its clock: one input at a time, and a Tick when the core wished for one."""
+
+    def __init__(self, core: Core, runner: Runner, clock: Callable[[], float]) -> None:
+        self._core = core
+        self._runner = runner
+        self._clock = clock
+
+    def begin(self) -> None:
+        for job in self._core.begin(self._clock()):
+            self._runner.submit(job)
+
+    def decide(self, input: Input) -> None:
+        for job in self._core.feed(input, self._clock()):
+            self._runner.submit(job)
+
+    async def run(self, inputs: asyncio.Queue[Input]) -> None:
+        while True:
+            self.decide(await self._next(inputs))
+
+    async def _next(self, inputs: asyncio.Queue[Input]) -> Input:
+        due_at = self._core.due_at()
+        if due_at is None:
+            return await inputs.get()
+        try:
+            async with asyncio.timeout(max(0.0, due_at - self._clock())):
+                return await inputs.get()
+        except TimeoutError:
+            return Tick()

@@ -1,0 +1,159 @@
+"""Reads everything back from the server after a connect (design 4); nothing is decided here.
+
+Requests are pipelined: a thousand channels take a fraction of a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from controller.effects import Joined, Left, Spoken
+from controller.inputs import is_by, server_time, spoken
+from controller.rebuild import Listed, Need, Snapshot, read_back_to
+from controller.roster import Roster, who_request
+from controller.spawner import Spawner
+from shared.channels import AGENTS, FIREHOSE, TASKS, is_channel, parse_task_channel
+from shared.directives import REPLY_TAG
+from shared.firehose import FirehoseError, Record, decode
+from shared.irc_client import IrcClient, Reply, RequestRefused, history_pages
+from shared.ircv3.message import Message
+from shared.ircv3.metadata import metadata_list, parse_metadata
+from shared.task import Status
+
+_AT_ONCE = 200
+_OVERLAP_SECONDS = 1.0  # the watermark is a server time, and lines may share it
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
+Metadata = Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """All that was read."""
+
+    snapshot: Snapshot
+    present: tuple[Joined | Left, ...]
+    missed: tuple[Spoken, ...]
+    """Lines since the watermark in #tasks and every task that is not archived, by server time."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryReader:
+    """Over one connection."""
+
+    client: IrcClient
+    spawner: Spawner
+    account: str
+    clock: Callable[[], float]
+    first_look_seconds: float
+    """How far to look back where no watermark was ever stored."""
+
+    async def gather(self, roster: Roster) -> Gathered:
+        listed = await self._list()
+        channels = [row.channel for row in listed]
+        await _each(channels, self._join)
+        metadata = await self._metadata([TASKS, AGENTS, *channels])
+        open_channels = [c for c in channels if metadata[c].get("status") != Status.ARCHIVED]
+        records = await self._records(read_back_to(metadata[TASKS]))
+        asked_at = self.clock()
+        workers = await self.spawner.list()
+        present = await _each(open_channels, lambda c: self._present(c, roster))
+        lines = await self._missed(metadata[TASKS], [TASKS, *open_channels])
+        answered = {m.tags[REPLY_TAG] for m in lines if self._is_answer(m)}
+        snapshot = Snapshot(listed, metadata, records, workers, asked_at, frozenset(answered))
+        return Gathered(snapshot, tuple(i for found in present for i in found), self._said(lines))
+
+    async def description_posts(self, need: Need) -> tuple[list[Message], Message | None]:
+        """The channel's messages, and the command that a description came from."""
+        posts = [m async for m in history_pages(self.client, need.channel)]
+        if need.cause is None or need.at is None:
+            return posts, None
+        place = posts if need.at == need.channel else None
+        if place is None and is_channel(need.at):
+            place = [m async for m in history_pages(self.client, need.at)]
+        found = (m for m in place or () if m.tags.get("msgid") == need.cause)
+        return posts, next(found, None)
+
+    # One kind of request each
+
+    async def _list(self) -> tuple[Listed, ...]:
+        reply = await self.client.request(Message("LIST"), timeout=30.0)
+        rows = [m.params for m in reply.messages if m.command == "322" and len(m.params) > 3]
+        listed = [Listed(channel, topic) for _, channel, _, topic, *_ in rows]
+        return tuple(row for row in listed if parse_task_channel(row.channel))
+
+    async def _join(self, channel: str) -> None:
+        _refuse(await self.client.request(Message("JOIN", (channel,)), timeout=30.0))
+
+    async def _metadata(self, channels: list[str]) -> Metadata:
+        return dict(zip(channels, await _each(channels, self._metadata_of), strict=True))
+
+    async def _metadata_of(self, channel: str) -> Mapping[str, str]:
+        reply = await self.client.request(metadata_list(channel), timeout=30.0)
+        _refuse(reply)
+        changes = [parse_metadata(message) for message in reply.messages]
+        return {c.key: c.value for c in changes if c is not None and c.value is not None}
+
+    async def _records(self, since: float) -> tuple[Record, ...]:
+        records: list[Record] = []
+        async for message in self._history(FIREHOSE, since):
+            if is_by(self.account, message):
+                try:
+                    records.append(decode(message.text))
+                except FirehoseError:  # a later version's, or an operator's test
+                    continue
+        return tuple(records)
+
+    async def _present(self, channel: str, roster: Roster) -> list[Joined | Left]:
+        reply = await self.client.request(who_request(channel), timeout=30.0)
+        return [found for message in reply.messages for found in roster.feed(message)]
+
+    async def _missed(self, tasks: Mapping[str, str], channels: list[str]) -> list[Message]:
+        since = _watermark(tasks) or self.clock() - self.first_look_seconds
+        lines = await _each(channels, lambda c: self._since(c, since - _OVERLAP_SECONDS))
+        found = [line for of_channel in lines for line in of_channel]
+        return sorted(found, key=lambda message: message.tags.get("time", ""))
+
+    async def _since(self, channel: str, since: float) -> list[Message]:
+        return [message async for message in self._history(channel, since)]
+
+    def _history(self, target: str, since: float) -> AsyncIterator[Message]:
+        return history_pages(self.client, target, after=f"timestamp={server_time(since)}")
+
+    def _is_answer(self, message: Message) -> bool:
+        return is_by(self.account, message) and REPLY_TAG in message.tags
+
+    def _said(self, lines: Iterable[Message]) -> tuple[Spoken, ...]:
+        now = self.clock()
+        heard = [spoken(message, self.account, now, live=False) for message in lines]
+        return tuple(line for line in heard if line is not None)
+
+
+def _watermark(tasks: Mapping[str, str]) -> float:
+    """Unix seconds; 0.0 = none was stored yet."""
+    try:
+        return float(tasks.get("watermark", ""))
+    except ValueError:
+        return 0.0
+
+
+def _refuse(reply: Reply) -> None:
+    if reply.error is not None:
+        raise RequestRefused(reply.error)
+
+
+async def _each(items: Iterable[Item], ask: Callable[[Item], Awaitable[Found]]) -> list[Found]:
+    """Ask for all of them side by side; the answers in the order of the items."""
+    room = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(item: Item) -> Found:
+        async with room:
+            return await ask(item)
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(one(item)) for item in items]
+    return [task.result() for task in tasks]
