@@ -1,9 +1,10 @@
-"""Calls of tools as the agent loop makes them, and waits that end."""
+"""Calls of tools as the agent loop makes them, and what they leave behind."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from worker.tools import ToolContext
@@ -38,10 +39,10 @@ def run_now(coroutine: Coroutine[Any, Any, Result]) -> Result:
         return runner.run(coroutine)
 
 
-async def eventually(condition: Callable[[], bool], seconds: float = 10.0) -> None:
-    """Poll until it holds; TimeoutError if it never does."""
-    async with asyncio.timeout(seconds):
-        while True:
-            if condition():
-                return
-            await asyncio.sleep(0.01)
+def is_running(pid: int) -> bool:
+    """A zombie is not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
