@@ -26,6 +26,8 @@ class Abort:
         return self.event.is_set()
 
     def set(self) -> None:
+        if self.requested:
+            return  # a scope that is already expiring cannot be moved again
         self.event.set()
         now = asyncio.get_running_loop().time()
         for scope, grace_seconds in self._scopes.items():

@@ -393,6 +393,8 @@ async def test_a_tool_that_does_not_heed_an_abort_is_cancelled_after_a_grace() -
         run = group.create_task(agent.prompt("hi"))
         await gate.reached.wait()
         agent.abort()
+        await asyncio.sleep(0)
+        agent.abort()
     assert run.result().reason is RunReason.ABORTED
     assert agent.messages[-1] == ToolResultMessage("call_1", "run", ABORTED_TEXT, True)
 
