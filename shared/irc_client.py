@@ -114,7 +114,9 @@ class IrcClient:
                 await self._retrying()(self._connect_once)
 
     def _retrying(self) -> AsyncRetrying:
-        backoff = wait_exponential_jitter(0.25, self._config.retry_max_seconds, jitter=0.5)
+        backoff = wait_exponential_jitter(
+            multiplier=0.25, max=self._config.retry_max_seconds, jitter=0.5
+        )
         return AsyncRetrying(
             retry=retry_if_exception_type(ConnectionLost),
             wait=wait_chain(wait_none(), backoff),
