@@ -82,9 +82,9 @@ class SendQueue(Generic[Item]):
         self._counted_at = max(now, self._counted_at)
 
     def _may_go(self, priority: Priority, cost: int) -> bool:
-        return (
-            self._pacing is None or priority is Priority.CONTROL or self._tokens >= self._due(cost)
-        )
+        if self._pacing is None or priority is Priority.CONTROL:
+            return True
+        return self._tokens + _ROUNDING >= self._due(cost)
 
     def _seconds_until(self, priority: Priority, cost: int) -> float:
         if self._pacing is None or self._may_go(priority, cost):
