@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
+import shutil
 from collections.abc import Callable, Mapping
 
 from worker.errors import WorkerError
@@ -16,7 +17,8 @@ from worker.host_link import HostLink
 from worker.sandbox import HostLaunch
 from worker.tools import Tool, ToolContext, ToolResult, ToolSpec, bash, edit, read
 from worker.tools import write as write_tool
-from worker.tools.children import MARKER, end_marked
+from worker.tools.children import end_marked
+from worker.tools.environment import MARKER, scratch_folder
 
 _START_SECONDS = 15.0
 _SWEEP_SECONDS = 5.0
@@ -38,7 +40,7 @@ class ToolHost:
     @classmethod
     async def start(cls, launch: HostLaunch, redact: Callable[[str], str] = str) -> ToolHost:
         """Start and wait until it takes calls; what it says passes through `redact`."""
-        marker = secrets.token_hex(16)
+        marker = secrets.token_hex(8)
         link = HostLink(redact)
         try:
             await asyncio.get_running_loop().subprocess_exec(
@@ -51,12 +53,16 @@ class ToolHost:
         except OSError as error:
             raise ToolHostError(f"the tool host did not start: {error}") from error
         host = cls(link, marker)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_START_SECONDS):
-                await link.ready.wait()
+        try:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_START_SECONDS):
+                    await link.ready.wait()
+        finally:
+            # not ready, or the start was cancelled: leave no process behind
+            if not link.is_alive:
+                await host.close()
         if link.is_alive:
             return host
-        await host.close()
         raise ToolHostError(f"the tool host did not start: {link.last_words}")
 
     @property
@@ -67,7 +73,13 @@ class ToolHost:
     async def close(self) -> None:
         """End the host and everything its tools started; bounded, and safe to repeat."""
         if not await self._link.end():
-            await asyncio.to_thread(end_marked, self._marker, _SWEEP_SECONDS)
+            await asyncio.to_thread(_sweep, self._marker)
+
+
+def _sweep(marker: str) -> None:
+    """What a host would have done at its end, had it not been killed."""
+    end_marked(marker, _SWEEP_SECONDS)
+    shutil.rmtree(scratch_folder(marker), ignore_errors=True)
 
 
 class _RemoteTool:

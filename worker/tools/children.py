@@ -13,10 +13,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-_POLL_SECONDS = 0.005
+from worker.tools.environment import MARKER
 
-MARKER = "ERGONAUT_TOOL_HOST"
-"""Environment variable that names the host in all it starts; see `end_marked`."""
+_POLL_SECONDS = 0.005
 
 
 class Children:

@@ -8,6 +8,10 @@ open an editor or a pager, or ask for a password, is set to fail or to go on at 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
+
+MARKER = "ERGONAUT_TOOL_HOST"
+"""Names the host in the environment of all it starts: what is left of a killed one is found."""
 
 _KEPT = frozenset(
     {
@@ -42,3 +46,8 @@ def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
         name: value for name, value in environ.items() if name in _KEPT or name.startswith("LC_")
     }
     return {"PATH": _DEFAULT_PATH, **kept, **_FIXED}
+
+
+def scratch_folder(marker: str) -> Path:
+    """Where the host with this mark keeps its home, temporary files and long output."""
+    return Path("/tmp") / f"ergonaut-{marker}"

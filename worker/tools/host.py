@@ -11,7 +11,6 @@ import os
 import shutil
 import signal
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from worker.tools import Tool, ToolContext, ToolError, ToolResult, wire
 from worker.tools.bash import BashSite, BashTool
 from worker.tools.children import Children, end_all
 from worker.tools.edit import EditTool
+from worker.tools.environment import MARKER, scratch_folder
 from worker.tools.files import FileLocks
 from worker.tools.prctl import set_child_subreaper, set_undumpable
 from worker.tools.read import ReadTool
@@ -86,7 +86,8 @@ def main(argv: list[str]) -> int:
     """Serve until standard input ends, then leave nothing behind."""
     set_undumpable()
     set_child_subreaper()
-    scratch = Path(tempfile.mkdtemp(prefix="ergonaut-"))
+    scratch = scratch_folder(os.environ[MARKER])
+    scratch.mkdir(mode=0o700)
     try:
         _live_in(scratch)
         asyncio.run(_serve(Path(argv[1]), scratch))
