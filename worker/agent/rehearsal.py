@@ -9,12 +9,13 @@ begin with a list mark. The verbs are lower case; other lines are no steps:
     read PATH
     edit PATH: OLD => NEW
     run COMMAND
-    ask QUESTION              the run waits; later steps can say {answer}
+    ask QUESTION              the run waits; {answer} in later steps is the answer's last line
     say TEXT
 
 A description without a step gives a made-up plan: REHEARSAL.md with the description is written and
-read back. What people say later adds steps; what holds none is noted, and said so. The result is
-handed in with a `## Summary`; what is said in review is worked through in the same way.
+read back. What people say later (messages with a reference) adds steps; what holds none is noted,
+and said so. The result is handed in with a `## Summary`; what is said in review is worked through
+in the same way.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def progress_of(messages: Iterable[Message], fence: str) -> Progress:
     for message in messages:
         match message:
             case UserMessage():
-                _hear(progress, _outside_fence(message.text, fence))
+                _hear(progress, _outside_fence(message.text, fence), message.reference)
             case AssistantMessage() if message.stop_reason not in UNSENT:
                 _account_reply(progress, message)
             case ToolResultMessage():
@@ -116,10 +116,14 @@ def _outside_fence(text: str, fence: str) -> str:
     return "\n".join(part for part in re.split(re.escape(fence), text)[::2])
 
 
-def _hear(progress: Progress, text: str) -> None:
+def _hear(progress: Progress, text: str, reference: str) -> None:
+    if progress.steps and not reference:
+        _start_again(progress)
+        return
     if progress.asking is not None:
-        progress.answers[progress.asking] = text.strip()
-        progress.unheard.append(f"the answer is {text.strip()}")
+        answer = text.strip().rpartition("\n")[2]
+        progress.answers[progress.asking] = answer
+        progress.unheard.append(f"the answer is {answer}")
         progress.asking = None
         return
     steps = parse_steps(text)
@@ -136,6 +140,13 @@ def _hear(progress: Progress, text: str) -> None:
             progress.steps.append(
                 _result_file("\n\n".join([progress.description, *progress.notes]))
             )
+
+
+def _start_again(progress: Progress) -> None:
+    """Nobody in particular said this: the worker is back, so an open question is asked again."""
+    if progress.asking is not None:
+        progress.position = progress.asking
+        progress.asking = None
 
 
 def _made_up_plan(description: str) -> list[Step]:

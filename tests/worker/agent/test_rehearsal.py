@@ -11,7 +11,7 @@ from tests.support.agent_bench import FakeTool, agent_with, check_nesting, user
 from tests.support.request_rules import check_request
 from worker.agent.agent import Agent
 from worker.agent.events import AgentEvent, RunReason, ToolExecutionStart
-from worker.agent.messages import AssistantMessage, Message
+from worker.agent.messages import AssistantMessage, Message, UserMessage
 from worker.agent.rehearsal import RehearsalModel
 from worker.agent.rehearsal_plan import Step, parse_steps
 from worker.agent.request import ModelRequest, render
@@ -61,6 +61,11 @@ def rehearsal(
     shop = Workshop()
     agent, events = agent_with(RehearsalModel(fence), *shop.tools, transcript=transcript)
     return agent, shop, events
+
+
+def said(text: str) -> UserMessage:
+    """What a person said after the task."""
+    return UserMessage(text, reference="msgid")
 
 
 def replies(messages: tuple[Message, ...]) -> list[str]:
@@ -148,39 +153,48 @@ async def test_a_question_blocks_and_its_answer_is_there_for_later_steps() -> No
     end = await agent.prompt("ask Which colour?\nwrite c.txt: {answer}!\nrun echo {answer}")
     assert end.reason is RunReason.BLOCKED
     assert end.results[0].details == {"question": "Which colour?"}
-    end = await agent.prompt("blue")
+    end = await agent.prompt(said("Said since:\n\nblue"))
     assert (shop.files, shop.ran) == ({"c.txt": "blue!\n"}, ["echo blue"])
     assert "Noted: the answer is blue" in replies(agent.messages)[1]
     assert "- Which colour? blue" in end.text
 
 
+async def test_a_worker_that_comes_back_asks_its_open_question_again() -> None:
+    agent, shop, _ = rehearsal()
+    await agent.prompt("ask Which colour?\nrun echo {answer}")
+    end = await agent.prompt("You are back.")
+    assert end.reason is RunReason.BLOCKED
+    await agent.prompt(said("blue"))
+    assert shop.ran == ["echo blue"]
+
+
 @pytest.mark.parametrize(
-    ("said", "files", "words"),
+    ("line", "files", "words"),
     [
         ("write more.txt: hello", ["a.txt", "more.txt"], "Noted: write more.txt: hello"),
         ("be careful", ["a.txt"], "Noted: be careful"),
     ],
 )
 async def test_what_people_say_meanwhile_is_noted_and_its_steps_are_added(
-    said: str, files: list[str], words: str
+    line: str, files: list[str], words: str
 ) -> None:
     agent, shop, _ = rehearsal()
 
     async def speak(event: AgentEvent) -> None:
         if isinstance(event, ToolExecutionStart) and event.name == "bash":
-            agent.steer(user(said))
+            agent.steer(said(line))
 
     agent.subscribe(speak)
     end = await agent.prompt("run true\nwrite a.txt: x")
     assert list(shop.files) == files
     assert words in replies(agent.messages)[1]
-    assert said in end.text
+    assert line in end.text
 
 
 async def test_a_note_reaches_the_result_file_of_a_made_up_plan() -> None:
     agent, shop, _ = rehearsal()
     await agent.prompt("fix it")
-    end = await agent.prompt("and mention the cache")
+    end = await agent.prompt(said("and mention the cache"))
     assert "mention the cache" in shop.files["REHEARSAL.md"]
     assert "fix it" in shop.files["REHEARSAL.md"]
     assert end.text.startswith("(rehearsal) All steps")
@@ -190,7 +204,7 @@ async def test_a_note_reaches_the_result_file_of_a_made_up_plan() -> None:
 async def test_a_line_in_review_is_worked_through_and_handed_in_again() -> None:
     agent, shop, _ = rehearsal()
     await agent.prompt("write a.txt: x")
-    end = await agent.prompt("write b.txt: y")
+    end = await agent.prompt(said("write b.txt: y"))
     assert list(shop.files) == ["a.txt", "b.txt"]
     assert "- write b.txt: y" in end.text
 
@@ -204,7 +218,7 @@ async def test_fenced_lines_of_other_people_are_never_steps() -> None:
 async def test_every_message_says_that_it_is_a_rehearsal_and_every_request_is_legal() -> None:
     agent, _, _ = rehearsal()
     await agent.prompt("say one\nrun true\nask What?\nrun false")
-    await agent.prompt("this")
+    await agent.prompt(said("this"))
     assert all(text.startswith("(rehearsal) ") for text in replies(agent.messages))
     check_request(render(ModelRequest("s", (), (*agent.messages, user("x"))), "rehearsal"))
 
