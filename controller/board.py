@@ -5,13 +5,12 @@ Keys are folded channel names. Nothing here is stored; `rebuild` makes it again.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from controller.nicks import Pool
-from controller.spawner import WorkerList, WorkerRef, WorkerState
-from shared.channels import parse_task_channel
+from controller.spawner import WorkerList, WorkerRef, WorkerSeen, WorkerState
 from shared.ircv3.casemap import Folded, fold
 from shared.outbox import Inbox
 from shared.task import Status, Task
@@ -76,6 +75,7 @@ class Board:
         self._live: dict[Folded, Live] = {}
         self._by_status: dict[Status, set[Folded]] = {status: set() for status in Status}
         self._by_number: dict[int, Folded] = {}
+        self._names: Counter[Folded] = Counter()
         self.next_number = 1
         self.watermark = 0.0
         """Server time up to which every line is dealt with."""
@@ -83,6 +83,7 @@ class Board:
         self.workers: WorkerList | None = None
         """The last list; None = none yet."""
         self.workers_asked_at = 0.0
+        self._rows: dict[int, list[WorkerSeen]] = {}
         self.failed_starts = 0
         """In a row, over all tasks."""
         self.dispatch_after = 0.0
@@ -95,10 +96,21 @@ class Board:
         old = self._tasks.get(key)
         if old is not None:
             self._by_status[old.status].discard(key)
+            self._names[_name(old)] -= 1
+        self._names[_name(task)] += 1
         self._tasks[key] = task
         self._by_status[task.status].add(key)
         self._by_number[task.number] = key
         self.next_number = max(self.next_number, task.number + 1)
+
+    def drop(self, channel: str) -> None:
+        """Its channel is gone; its number stays used."""
+        key = fold(channel)
+        task = self._tasks.pop(key, None)
+        if task is not None:
+            self._by_status[task.status].discard(key)
+            self._names[_name(task)] -= 1
+            del self._by_number[task.number]
 
     def get(self, channel: str) -> Task | None:
         return self._tasks.get(fold(channel))
@@ -136,27 +148,29 @@ class Board:
 
     def is_worker(self, account: str | None) -> bool:
         """A worker's account: it has no role and its text is no command."""
-        return account is not None and (
-            self.pool.lists(account) or fold(account) in self.worker_names()
+        return bool(account) and (
+            self.pool.lists(account or "") or self._names[fold(account or "")] > 0
         )
 
-    def worker_names(self) -> set[Folded]:
+    def names_taken(self) -> set[Folded]:
         """Names that unarchived tasks hold."""
-        return {
-            fold(task.run.worker)
-            for task in self._tasks.values()
-            if task.run.worker and task.status is not Status.ARCHIVED
-        }
+        return {name for name, tasks in self._names.items() if name and tasks > 0}
+
+    def listed(self, found: WorkerList, asked_at: float) -> None:
+        """Keep a new list of the engine's workers."""
+        self.workers, self.workers_asked_at = found, asked_at
+        self._rows = {}
+        for row in found.workers:
+            self._rows.setdefault(row.ref.task, []).append(row)
+        self.next_number = max(self.next_number, found.highest_task + 1)
+
+    def rows(self, task: Task) -> list[WorkerSeen]:
+        """What the last list says of this task's workers, of any attempt."""
+        return self._rows.get(task.number, [])
 
     def seen(self, task: Task) -> list[WorkerRef]:
-        """Workers of this task, of any attempt, that the last list shows as not ended."""
-        if self.workers is None:
-            return []
-        return [
-            worker.ref
-            for worker in self.workers.workers
-            if worker.ref.task == task.number and worker.state is not WorkerState.ENDED
-        ]
+        """Its workers that the last list shows as not ended."""
+        return [row.ref for row in self.rows(task) if row.state is not WorkerState.ENDED]
 
     def proven_gone(self, task: Task) -> bool:
         """A complete list, asked after the last start, shows no worker of this task."""
@@ -198,5 +212,6 @@ def _place(task: Task) -> tuple[float, int, int, int]:
     )
 
 
-def is_task_channel(name: str) -> bool:
-    return parse_task_channel(name) is not None
+def _name(task: Task) -> Folded:
+    """The worker's name that a task holds; "" = none."""
+    return fold(task.run.worker or "") if task.status is not Status.ARCHIVED else fold("")

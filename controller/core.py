@@ -5,27 +5,169 @@ The same inputs at the same times give the same jobs, so any run can be told aga
 
 from __future__ import annotations
 
-from controller.effects import Input, Job
+from dataclasses import replace
+from typing import assert_never
+
+from controller.attendance import on_joined, on_left
+from controller.commands.answer import Asked, expired, respond
+from controller.commands.parse import parse_command
+from controller.effects import (
+    AccountTaken,
+    DescriptionRead,
+    Handled,
+    Input,
+    Job,
+    Joined,
+    Left,
+    Say,
+    SetMetadata,
+    Spawned,
+    SpawnFailed,
+    Spoken,
+    Telemetry,
+    Tick,
+    Unconfirmed,
+    WorkersListed,
+)
+from controller.escalate import on_unconfirmed
+from controller.intake import Intake, Standing, Whole
 from controller.limits import CoreSettings
 from controller.rebuild import Rebuilt
+from controller.repairs import describe_again, snapshots
+from controller.reports import on_directive
+from controller.starting import on_account_taken, on_spawn_failed, on_spawned
+from controller.sweep import start_ready, sweep
+from controller.telemetry import on_telemetry
+from controller.waking import Heard, on_plain
+from controller.world import World
+from shared.channels import TASKS
+from shared.directives import CONTROL_TAG
+from shared.ircv3.casemap import fold
+from shared.task import title_from
+
+_PROBLEM_LINES = 8
 
 
 class Core:
     """One per connection: a new connection rebuilds, and starts with a new one."""
 
     def __init__(self, settings: CoreSettings, start: Rebuilt) -> None:
-        self.settings = settings
-        self.board = start.board
+        self.world = World(settings, start.board)
         self._start = start
+        self._intake = Intake(settings, start.causes, start.answered, start.board.watermark)
 
     def begin(self, now: float) -> list[Job]:
         """What the rebuild found to repair and to say; before the first `feed`."""
-        raise NotImplementedError
+        problems = self._start.problems
+        jobs = list(self._start.repairs)
+        if problems:
+            rest = len(problems) - _PROBLEM_LINES
+            lines = (*problems[:_PROBLEM_LINES], *((f"… and {rest} more",) if rest > 0 else ()))
+            jobs.append(Job(TASKS, (Say(TASKS, lines, notice=True),)))
+        return [*jobs, *snapshots(self.world, now)]
 
     def feed(self, input: Input, now: float) -> list[Job]:
         """Decide. `now` in unix seconds."""
-        raise NotImplementedError
+        jobs = [*self._decide(input, now), *start_ready(self.world, now)]
+        for job in jobs:
+            for effect in job.effects:
+                if isinstance(effect, Handled):
+                    self._intake.opened(effect.msgid, effect.at)
+        return jobs
 
     def due_at(self) -> float | None:
         """Unix time at which a Tick is wanted before the next sweep; None = no wish."""
-        raise NotImplementedError
+        return self._intake.due_at()
+
+    def _decide(self, input: Input, now: float) -> list[Job]:
+        match input:
+            case Spoken():
+                return self._spoken(input, now)
+            case Tick():
+                return self._tick(now)
+            case Handled():
+                self._intake.handled(input)
+                return []
+            case Joined():
+                return on_joined(self.world, input, now)
+            case Left():
+                return on_left(self.world, input, now)
+            case Telemetry():
+                return on_telemetry(self.world, input)
+            case DescriptionRead():
+                return self._description(input)
+            case Unconfirmed():
+                return on_unconfirmed(self.world, input, now)
+            case _:
+                return self._engine(input, now)
+
+    def _engine(
+        self, input: WorkersListed | Spawned | SpawnFailed | AccountTaken, now: float
+    ) -> list[Job]:
+        match input:
+            case WorkersListed(found, asked_at):
+                self.world.board.listed(found, asked_at)
+                return sweep(self.world, now)
+            case Spawned():
+                return on_spawned(self.world, input, now)
+            case SpawnFailed():
+                return on_spawn_failed(self.world, input, now)
+            case AccountTaken():
+                return on_account_taken(self.world, input, now)
+            case _:
+                assert_never(input)
+
+    # Lines
+
+    def _spoken(self, line: Spoken, now: float) -> list[Job]:
+        """Workers speak directives, people speak commands and lines; nobody else is heard."""
+        account = line.account
+        if account is not None and fold(account) == fold(self.world.settings.account):
+            return []
+        tagged = CONTROL_TAG in line.tags
+        if self.world.board.is_worker(account):
+            return on_directive(self.world, line, now) if tagged else []
+        if tagged or "bot" in line.tags:
+            return []
+        wholes = self._intake.admit(line, now)
+        return [job for whole in wholes for job in self._whole(whole, now)]
+
+    def _whole(self, whole: Whole, now: float) -> list[Job]:
+        line = whole.line
+        standing = self._intake.standing(line, now)
+        done = self._intake.done(line.msgid)
+        parsed = parse_command(line, self.world.settings.account)
+        if parsed is None:
+            return on_plain(self.world, Heard(line, standing, done), now)
+        asked = Asked(line, parsed, whole.pieces, done)
+        match standing:
+            case Standing.ANSWERED:
+                return []
+            case Standing.TOO_OLD:
+                return expired(self.world, asked, now)
+            case Standing.NEW | Standing.DONE:
+                return respond(self.world, asked, now)
+
+    def _tick(self, now: float) -> list[Job]:
+        jobs = [job for whole in self._intake.flush(now) for job in self._whole(whole, now)]
+        jobs += sweep(self.world, now)
+        opened = any(isinstance(e, Handled) for job in jobs for e in job.effects)
+        watermark = None if opened else self._intake.pass_watermark()
+        if watermark is not None:
+            write = SetMetadata(TASKS, {"watermark": f"{watermark:.3f}"})
+            jobs.append(Job(TASKS, (write,)))
+        return jobs
+
+    def _description(self, read: DescriptionRead) -> list[Job]:
+        """A description that METADATA lacked."""
+        task = self.world.board.get(read.channel)
+        if task is None:
+            return []
+        if read.text is None:
+            if task.description:
+                return []
+            text = f"{task.channel} has lost its description; !desc <text> there sets it again"
+            return [Job(TASKS, (Say(TASKS, (text,), notice=True),))]
+        found = replace(task, description=read.text, title=task.title or title_from(read.text))
+        self.world.board.put(found)
+        return [describe_again(found)]

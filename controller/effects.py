@@ -43,7 +43,7 @@ class Telemetry:
 
     account: str
     tag: str
-    """Its control tag `<N>.<attempt>.<seq>`; the seq does not count here."""
+    """`<N>.<attempt>.<seq>`; the seq does not count here."""
     payload: Mapping[str, Any]
 
 
@@ -140,19 +140,9 @@ class Handled:
 
 
 Input: TypeAlias = (
-    Spoken
-    | Telemetry
-    | Joined
-    | Left
-    | WorkersListed
-    | Spawned
-    | SpawnFailed
-    | AccountTaken
-    | DescriptionRead
-    | Unconfirmed
-    | Handled
-    | Tick
-)
+    Spoken | Telemetry | Joined | Left | WorkersListed | Spawned | SpawnFailed | AccountTaken
+    | DescriptionRead | Unconfirmed | Handled | Tick
+)  # fmt: skip
 
 
 # Effects.
@@ -215,14 +205,12 @@ class Invite:
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Lines to a channel or nick; each is cut to LINE_MAX_BYTES by the edge.
-
-    `notice` for routine answers in a channel, PRIVMSG for what a person must notice (design 16).
-    """
+    """Lines to a channel or nick; each is cut to LINE_MAX_BYTES by the edge."""
 
     target: str
     lines: tuple[str, ...]
     notice: bool = False
+    """For routine answers in a channel; PRIVMSG for what a person must notice (design 16)."""
     tags: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -298,23 +286,9 @@ class Kill:
 
 
 Effect: TypeAlias = (
-    Publish
-    | MakeChannel
-    | SetMetadata
-    | SetTopic
-    | SetModerated
-    | PostDescription
-    | Invite
-    | Say
-    | Answer
-    | Direct
-    | Confirm
-    | Refuse
-    | MintAccount
-    | Spawn
-    | Kill
-    | Handled
-)
+    Publish | MakeChannel | SetMetadata | SetTopic | SetModerated | PostDescription | Invite | Say
+    | Answer | Direct | Confirm | Refuse | MintAccount | Spawn | Kill | Handled
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

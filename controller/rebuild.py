@@ -5,15 +5,37 @@ The order of truth: the highest `rev` wins, wherever it stands; the topic never 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from controller.board import Board
 from controller.effects import Job
 from controller.limits import CoreSettings
+from controller.nicks import pool_from_metadata
+from controller.redo import Redone, event_of_description, redo
+from controller.repairs import drift
 from controller.spawner import WorkerList
-from shared.firehose import Record
+from controller.transition import question_of
+from shared import description
+from shared.channels import AGENTS, FIREHOSE, TASKS, parse_task_channel
+from shared.directives import DESCRIPTION_TAG
+from shared.firehose import Event, Record
+from shared.ircv3.casemap import Folded, fold
 from shared.ircv3.message import Message
+from shared.task import (
+    Problems,
+    Status,
+    Task,
+    Why,
+    from_metadata,
+    parse_reason,
+    title_from,
+    title_of_topic,
+)
+
+OVERLAP_SECONDS = 60.0
+"""#firehose is read so far back behind the watermark: the last writes may be lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +63,11 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A description that METADATA does not hold whole. Read the channel's history, and where
-    `cause` is known the message of that msgid at `at`; `choose_description` picks; the core gets
-    DescriptionRead."""
+    """A description that METADATA does not hold whole.
+
+    Read the channel's history, and where `cause` is known the message of that msgid at `at`;
+    `choose_description` picks, and the core gets DescriptionRead.
+    """
 
     channel: str
     cause: str | None = None
@@ -68,14 +92,138 @@ class Rebuilt:
 
 def read_back_to(tasks_metadata: Mapping[str, str]) -> float:
     """Server time from which on #firehose is needed; 0.0 = from the beginning."""
-    raise NotImplementedError
+    return max(0.0, _number(tasks_metadata.get("watermark")) - OVERLAP_SECONDS)
 
 
 def rebuild(snapshot: Snapshot, settings: CoreSettings, now: float) -> Rebuilt:
-    raise NotImplementedError
+    """The board as it must be, and what differs from it on the server."""
+    board, found = Board(), Problems()
+    stored = {fold(channel): values for channel, values in snapshot.metadata.items()}
+    tasks_values = stored.get(fold(TASKS), {})
+    board.watermark = _number(tasks_values.get("watermark"))
+    board.snapshot_at = _number(tasks_values.get("snapshot"))
+    board.next_number = max(1, int(_number(tasks_values.get("next_task"))))
+    board.pool = pool_from_metadata(stored.get(fold(AGENTS), {}))
+    topics = {fold(row.channel): row.topic for row in snapshot.channels}
+    damaged = _read_tasks(board, snapshot, stored, found)
+    redone = redo(board, snapshot.records)
+    board.listed(snapshot.workers, snapshot.workers_asked_at)
+    _drop_gone(board, topics.keys(), found)
+    _revive(board, redone)
+    found.extend(f"{task.channel} has no requester" for task in board if not task.requester)
+    return Rebuilt(
+        board=board,
+        causes={cause: tuple(records) for cause, records in redone.causes.items()},
+        answered=snapshot.answered,
+        needs=tuple(_needs(board, redone, damaged)),
+        problems=tuple(found),
+        repairs=tuple(drift(board, settings, topics, stored)),
+    )
+
+
+def _number(text: str | None) -> float:
+    try:
+        return float(text or 0)
+    except ValueError:
+        return 0.0
+
+
+def _read_tasks(
+    board: Board,
+    snapshot: Snapshot,
+    stored: Mapping[Folded, Mapping[str, str]],
+    found: Problems,
+) -> set[Folded]:
+    """Every task channel; those whose description is damaged are returned."""
+    damaged = set()
+    for row in snapshot.channels:
+        if parse_task_channel(row.channel) is None:
+            continue
+        values = stored.get(fold(row.channel), {})
+        task, whole = _read(row, values, found)
+        board.put(task)
+        if not whole:
+            damaged.add(fold(row.channel))
+    return damaged
+
+
+def _read(row: Listed, values: Mapping[str, str], found: Problems) -> tuple[Task, bool]:
+    """A task, and whether its description is whole. A missing requester may still be found."""
+    of_task = Problems()
+    task = from_metadata(row.channel, values, title_of_topic(row.topic), of_task)
+    found.extend(f"{row.channel}: {p}" for p in of_task if not p.endswith("has no requester"))
+    try:
+        text = description.from_pieces(values)
+    except description.DescriptionDamaged:
+        return task, False
+    return replace(task, description=text, title=task.title or title_from(text)), bool(text)
+
+
+def _drop_gone(board: Board, listed: Collection[Folded], found: Problems) -> None:
+    """A task of the log without its channel: a draft is made again, the rest cannot be."""
+    for task in board:
+        if fold(task.channel) in listed or task.times.rev == 0:
+            continue
+        board.drop(task.channel)
+        if task.status is not Status.ARCHIVED:
+            found.append(f"{task.channel} is on {FIREHOSE}, and its channel is gone")
+
+
+def _revive(board: Board, redone: Redone) -> None:
+    """What follows from the stored facts for the worker of the current attempt."""
+    for task in board:
+        live = board.live(task.channel)
+        live.inbox.highest = redone.seqs.get((fold(task.channel), task.run.attempt), 0)
+        live.question = question_of(task)
+        reason = parse_reason(task.reason or "")
+        if task.status is Status.BLOCKED and reason is not None and reason.why is Why.KILLED:
+            live.leaving = "killed"
+        elif task.status in _LEAVING:
+            live.leaving = _LEAVING[task.status]
+
+
+_LEAVING: Mapping[Status, str] = {Status.DONE: "completed", Status.ARCHIVED: "archived"}
+
+
+def _needs(board: Board, redone: Redone, damaged: Collection[Folded]) -> Iterator[Need]:
+    """Descriptions that are damaged, missing, or older than the log says."""
+    for task in board:
+        event = event_of_description(redone, task.channel)
+        if fold(task.channel) in damaged or not task.description or _is_stale(task, event):
+            yield Need(task.channel, event.cause if event else None, event.at if event else None)
+
+
+def _is_stale(task: Task, event: Event | None) -> bool:
+    if event is None or event.kind != "task_updated":
+        return False
+    return not task.description.startswith(str(event.fields.get("value", "")).removesuffix("…"))
 
 
 def choose_description(need: Need, posts: Sequence[Message], command: Message | None) -> str | None:
-    """The description of `need`: the newest post of ours that carries its checksum, else what the
-    command said. `posts` = messages of the channel (multiline joined), any order by time."""
-    raise NotImplementedError
+    """The newest post of ours that carries its checksum, else what the command itself says.
+
+    `posts` = messages of the channel, multiline ones joined, in any order. A long text stands in
+    several posts of one checksum, in order of time and joined without anything between.
+    """
+    del need
+    tagged = sorted(
+        (post for post in posts if DESCRIPTION_TAG in post.tags),
+        key=lambda post: post.tags.get("time", ""),
+    )
+    while tagged:
+        crc = tagged[-1].tags[DESCRIPTION_TAG]
+        same = [post.text for post in tagged if post.tags[DESCRIPTION_TAG] == crc]
+        for first in reversed(range(len(same))):
+            text = "".join(same[first:])
+            if description.checksum(text) == crc:
+                return text
+        tagged = [post for post in tagged if post.tags[DESCRIPTION_TAG] != crc]
+    return _said(command.text) if command is not None else None
+
+
+def _said(text: str) -> str | None:
+    """The description in `!new ...` or `!desc ...`; an addition alone is none."""
+    match = re.fullmatch(r"\s*(?:\S+[:,]\s*)?!?(?:new|desc)\s+(?P<text>.+)", text, re.S | re.I)
+    if match is None or match["text"].startswith("+"):
+        return None
+    return match["text"].strip()

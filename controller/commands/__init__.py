@@ -1,0 +1,1 @@
+"""What people can ask for: `table` has the commands, `answer` is the one way in."""
