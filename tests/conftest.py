@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
 from controller.local.ergo_binary import find_or_build, say_on_stderr
+from controller.local.errors import LocalError
 from tests.support.ergo_server import ErgoServer, start_ergo
 
 if TYPE_CHECKING:
@@ -24,6 +26,14 @@ _NUMBERS = itertools.count(1)
 def _no_stray_loop() -> None:
     # looptime asks for the current loop before each test, which makes one that nobody closes.
     asyncio.set_event_loop(None)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Build ergo before the first test: inside one, the minute that it takes would be a timeout."""
+    wanted = any("ergo_binary" in getattr(item, "fixturenames", ()) for item in session.items)
+    if wanted and not session.config.option.collectonly:
+        with suppress(LocalError):  # told by the tests that need it
+            find_or_build(os.environ, say_on_stderr)
 
 
 @pytest.fixture(scope="session")

@@ -98,8 +98,8 @@ class Home:
         try:
             for folder in (self.root, self.ergo, self.workspaces, self.logs, self.run):
                 folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=self.root):
-                pass
+                with tempfile.TemporaryFile(dir=folder):
+                    pass
         except OSError as error:
             raise LocalError(
                 f"ERGONAUT_HOME={self.root} cannot be written ({error.strerror}); "
