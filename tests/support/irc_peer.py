@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from shared.irc_client import ClientConfig, Connected, IrcClient, Received
+from shared.ircv3.batch import multiline_lines, parse_multiline_limits
 from shared.ircv3.message import Message
 from tests.support.ergo_server import ErgoServer
 
@@ -29,6 +30,16 @@ class Peer:
     async def say(self, target: str, text: str, tags: Mapping[str, str] | None = None) -> str:
         """The msgid of what was said."""
         reply = await self.client.request(Message("PRIVMSG", (target, text), dict(tags or {})))
+        assert reply.error is None, reply.error
+        return reply.messages[0].tags["msgid"]
+
+    async def say_text(self, target: str, text: str) -> str:
+        """As `say`, for a text of several lines: one multiline message."""
+        if "\n" not in text:
+            return await self.say(target, text)
+        limits = parse_multiline_limits(self.client.caps["draft/multiline"])
+        lines = multiline_lines(target, text, {}, "peer", limits)
+        reply = await self.client.request_lines(lines)
         assert reply.error is None, reply.error
         return reply.messages[0].tags["msgid"]
 
