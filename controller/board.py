@@ -42,8 +42,8 @@ class Live:
     """A start is on its way to the engine."""
     leaving: str = ""
     """Why the worker of this attempt is to leave, in a word of `worker_exited.reason`."""
-    ending: bool = False
-    """Its end was asked of the engine."""
+    ending_at: float | None = None
+    """Its end was asked of the engine at; None = it was not."""
     nicks: dict[Folded, str | None] = field(default_factory=dict)
     """Who is in the channel: folded nick -> account."""
     spelling: dict[Folded, str] = field(default_factory=dict)

@@ -126,6 +126,8 @@ class Core:
             return []
         tagged = CONTROL_TAG in line.tags
         if self.world.board.is_worker(account):
+            if not tagged:
+                self.world.board.live(line.place).last_activity = line.at
             return on_directive(self.world, line, now) if tagged else []
         if tagged or "bot" in line.tags:
             return []
@@ -150,7 +152,6 @@ class Core:
 
     def _tick(self, now: float) -> list[Job]:
         jobs = [job for whole in self._intake.flush(now) for job in self._whole(whole, now)]
-        jobs += sweep(self.world, now)
         opened = any(isinstance(e, Handled) for job in jobs for e in job.effects)
         watermark = None if opened else self._intake.pass_watermark()
         if watermark is not None:

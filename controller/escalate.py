@@ -22,9 +22,9 @@ def on_unconfirmed(world: World, late: Unconfirmed, now: float) -> list[Job]:
             return _kill(world, task, by, now)
         case Leave():
             live = world.board.live(task.channel)
-            if not live.leaving or live.ending:
+            if not live.leaving or live.ending_at is not None:
                 return []
-            live.ending = True
+            live.ending_at = now
             return [Job(task.channel, (Kill(current_ref(task)),))]
         case _:
             return []

@@ -74,7 +74,8 @@ class Intake:
         """What is complete now; [] where it was heard before, or waits for its rest."""
         if line.msgid in self._seen:
             return []
-        self._seen[line.msgid] = line.at
+        if line.msgid:
+            self._seen[line.msgid] = line.at
         self._newest = max(self._newest, line.at)
         key = (fold(line.place), fold(line.account or line.nick))
         waiting = self._waiting.pop(key, None)

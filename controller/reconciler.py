@@ -157,7 +157,9 @@ def _worker(board: Board, settings: CoreSettings, task: Task, now: float) -> lis
     if alive is not None:
         if task.run.job != alive.ref.job or not board.pool.lists(task.run.worker or ""):
             return [Adopt(task.channel, alive.ref.job)]
-        return [] if live.ending else _overdue(board, settings, task, alive.ref, now)
+        if live.ending_at is not None and now - live.ending_at < LEAVE_SECONDS:
+            return []
+        return _overdue(board, settings, task, alive.ref, now)
     ended = next((row for row in current if row.state is WorkerState.ENDED), None)
     if not board.proven_gone(task):
         return []

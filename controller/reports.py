@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from controller.board import Live
 from controller.commands.review import at_the_front
 from controller.effects import Confirm, Effect, Job, Refuse, Say, SetMetadata, SetTopic, Spoken
 from controller.lifecycle import Along, By, Refusal, apply
@@ -57,11 +58,9 @@ def on_directive(world: World, line: Spoken, now: float) -> list[Job]:
     task, seq = report.task, report.tag.seq
     live = world.board.live(task.channel)
     if report.tag.attempt != task.run.attempt:
-        return [_refuse(report, f"attempt {report.tag.attempt} is over")]
+        return [_refuse(report, f"attempt {report.tag.attempt} is over")] if line.live else []
     if not live.inbox.take(seq):
-        if seq in live.refused:
-            return [_refuse(report, live.refused[seq])]
-        return [Job(task.channel, (Confirm(line.nick, line.msgid),))]
+        return [_once_more(live, report)] if line.live else []
     done = _carry_out(world, report, parse_from_worker(line.text), now)
     if isinstance(done, str):
         live.refused[seq] = done
@@ -88,6 +87,14 @@ def _authentic(world: World, line: Spoken) -> Report | None:
     return Report(line, task, tag) if tag.attempt <= task.run.attempt else None
 
 
+def _once_more(live: Live, report: Report) -> Job:
+    """Heard before: the same reply, no other effect. It repeats until it hears one."""
+    if report.tag.seq in live.refused:
+        return _refuse(report, live.refused[report.tag.seq])
+    confirm = Confirm(report.line.nick, report.line.msgid)
+    return Job(report.task.channel, (confirm,))
+
+
 def _refuse(report: Report, why: str) -> Job:
     return Job(report.task.channel, (Refuse(report.line.nick, report.line.msgid, why),))
 
@@ -109,7 +116,11 @@ def is_over(world: World, task: Task) -> bool:
     """Ended by a person: only totals of that attempt count."""
     reason = parse_reason(task.reason or "")
     killed = reason is not None and reason.why is Why.KILLED
-    return task.status not in _AT_WORK or killed or bool(world.board.live(task.channel).ending)
+    return (
+        task.status not in _AT_WORK
+        or killed
+        or world.board.live(task.channel).ending_at is not None
+    )
 
 
 def _status(world: World, report: Report, directive: StatusReport, now: float) -> _Done | str:

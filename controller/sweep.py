@@ -29,6 +29,7 @@ _INFRASTRUCTURE = frozenset({"", "evicted", "killed", "vanished"})
 """Causes that are not the worker's fault: resumed once on the same workspace."""
 _BLOCKS = {"deadline": Why.DEADLINE, "oom": Why.FAILED}
 _FAILURES = {
+    "error": "its worker ended with an error",
     "oom": "out of memory twice",
     "deadline": "",
     "completed": "it left without handing in",
@@ -38,7 +39,7 @@ _FAILURES = {
 
 def sweep(world: World, now: float) -> list[Job]:
     """All that a look at board and workers asks for."""
-    note_stuck(world, now)
+    keep_clocks(world, now)
     jobs = [
         job
         for finding in plan(world.board, world.settings, now)
@@ -65,7 +66,7 @@ def carry_out(world: World, finding: Finding, now: float) -> list[Job]:
         case Gone(channel, cause):
             return _gone(world, _task(world, channel), cause, now)
         case End():
-            return _end(world, finding)
+            return _end(world, finding, now)
         case Orphan(ref):
             world.board.orphans[ref] = now
             text = f"worker {ref.job} (task {ref.task}, attempt {ref.attempt}) belongs to no task"
@@ -93,7 +94,7 @@ def _adopted(world: World, task: Task, job: str, now: float) -> list[Job]:
     return adopt(world, task, job)
 
 
-def _end(world: World, end: End) -> list[Job]:
+def _end(world: World, end: End, now: float) -> list[Job]:
     if end.channel is None:
         world.board.orphans.pop(end.ref, None)
         text = f"worker {end.ref.job} of no task is ended"
@@ -101,7 +102,7 @@ def _end(world: World, end: End) -> list[Job]:
     live = world.board.live(end.channel)
     if end.why == "orphan":
         return [Job(end.channel, (Kill(end.ref),))]
-    live.ending, live.leaving = True, live.leaving or end.why
+    live.ending_at, live.leaving = now, live.leaving or end.why
     return [Job(end.channel, (Kill(end.ref),))]
 
 
@@ -114,9 +115,11 @@ def _stuck(world: World, task: Task) -> list[Job]:
     return [Job(task.channel, (to_requester(world, task, text),))]
 
 
-def note_stuck(world: World, now: float) -> None:
-    """Since when a ready task waits for the end of an earlier worker."""
+def keep_clocks(world: World, now: float) -> None:
+    """Since when a ready task waits for the end of an earlier worker; orphans that are gone."""
     board = world.board
+    here = {row.ref for row in board.workers.workers} if board.workers is not None else set()
+    board.orphans = {ref: since for ref, since in board.orphans.items() if ref in here}
     for task in board.having(Status.READY):
         live = board.live(task.channel)
         if not task.run.attempt or board.proven_gone(task):

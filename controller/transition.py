@@ -177,7 +177,7 @@ def _leave_word(task: Task) -> str:
 def _expect(live: Live, moved: Moved, now: float) -> None:
     """What the worker of this attempt will do now."""
     if Does.KILL in moved.row.effects:
-        live.leaving, live.ending = "killed", True
+        live.leaving, live.ending_at = "killed", now
     elif Does.LEAVE in moved.row.effects:
         live.leaving = live.leaving or _leave_word(moved.task)
     elif Does.SPAWN in moved.row.effects:
@@ -187,7 +187,7 @@ def _expect(live: Live, moved: Moved, now: float) -> None:
 def starting(live: Live, fresh: bool, now: float) -> None:
     """A start is on its way; a new attempt knows nothing of the one before."""
     live.spawning, live.started_at = True, now
-    live.leaving, live.ending = "", False
+    live.leaving, live.ending_at = "", None
     live.present_since = live.absent_since = None
     if fresh:
         live.inbox.highest = 0

@@ -18,7 +18,7 @@ from controller.commands.request import (
     short,
 )
 from controller.commands.table import COMMANDS
-from controller.effects import Answer, Handled, Job, Say, Spoken
+from controller.effects import Answer, Direct, Handled, Job, Say, Spoken
 from controller.texts import unping, unpinged
 from controller.world import World
 from shared.channels import TASKS, is_channel
@@ -154,9 +154,16 @@ def _job(request: Request, outcome: Outcome) -> Job:
         lines=_paged(request, _addressed(request, outcome, outcome.lines)),
         cause=line.msgid,
         notice=not request.in_dm and not outcome.refused,
-        if_unconfirmed=outcome.if_unconfirmed,
+        if_unconfirmed=outcome.if_unconfirmed or _truth(outcome),
     )
     return Job(lane, (*outcome.effects, answer, Handled(line.msgid, line.at)))
+
+
+def _truth(outcome: Outcome) -> tuple[str, ...] | None:
+    """Where a worker must act and has not confirmed."""
+    if not any(isinstance(effect, Direct) for effect in outcome.effects):
+        return None
+    return (*outcome.lines, "the worker has not confirmed; it is told again until it does")
 
 
 def _addressed(request: Request, outcome: Outcome, lines: tuple[str, ...]) -> tuple[str, ...]:
