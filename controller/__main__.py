@@ -7,7 +7,6 @@ controller is there.
 from __future__ import annotations
 
 import argparse
-import logging
 import sys
 from collections.abc import Sequence
 
@@ -55,11 +54,7 @@ def _dispatch(command: str, rest: list[str]) -> int:
         case "run":
             from controller.app import run
 
-            settings = load_settings()
-            logging.basicConfig(
-                level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s"
-            )
-            run(settings)
+            run(load_settings())
             return 0
         case "local":
             from controller.local.supervisor import run_local

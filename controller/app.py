@@ -9,6 +9,8 @@ import time
 from importlib.metadata import version
 from itertools import count
 
+from pydantic import SecretStr
+
 from controller.bot import Bot, leaves
 from controller.connection import Office
 from controller.errors import ControllerError, SettingsError, StartRefused
@@ -18,6 +20,7 @@ from controller.settings import Settings, worker_surroundings
 from controller.spawner.local import LocalSpawner, LocalWorkers
 from shared.directives import PROTOCOL
 from shared.irc_client import ClientConfig, IrcClient, LoginRefused
+from shared.logs import set_up_logging
 from shared.worker_env import WorkerEnv
 
 _ENDING = (signal.SIGINT, signal.SIGTERM)
@@ -26,6 +29,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM)
 def run(settings: Settings) -> None:
     """Until SIGINT or SIGTERM. Raises ControllerError."""
     _require_secrets(settings)
+    set_up_logging(secrets=_secrets(settings))
     home = Home(settings.ergonaut_home.expanduser().absolute())
     home.prepare()
     try:
@@ -90,6 +94,11 @@ def _require_secrets(settings: Settings) -> None:
     if missing:
         lines = (f"{name.upper()} is not set; the controller cannot log in" for name in missing)
         raise SettingsError("\n".join(lines))
+
+
+def _secrets(settings: Settings) -> list[str]:
+    values = (getattr(settings, name) for name in type(settings).model_fields)
+    return [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
 
 
 def _client_config(settings: Settings) -> ClientConfig:

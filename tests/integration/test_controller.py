@@ -1,0 +1,178 @@
+"""The controller as a process on a real ergo: alone, beside another, away and back, under load."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from controller.local.errors import LocalError
+from shared.ircv3.message import Message
+from tests.support.controller_run import ControllerRun, Network, make_network
+from tests.support.ergo_server import ErgoServer
+from tests.support.irc_peer import Peer
+
+
+@pytest.fixture
+async def network(private_ergo: Callable[[], Awaitable[ErgoServer]]) -> Network:
+    return await make_network(await private_ergo())
+
+
+@pytest.fixture
+async def controller(network: Network, tmp_path: Path) -> AsyncIterator[ControllerRun]:
+    run = ControllerRun(network, tmp_path / "home")
+    await run.start()
+    yield run
+    await run.stop()
+
+
+async def _new(peer: Peer, text: str) -> str:
+    """Say `!new` in #tasks; the channel of the answer."""
+    msgid = await peer.say("#tasks", f"!new {text}")
+    return _channel_in(await peer.hears(lambda m: m.tags.get("+draft/reply") == msgid))
+
+
+def _channel_in(answer: Message) -> str:
+    found = re.search(r"#task-\d+", answer.text)
+    assert found is not None, answer.text
+    return found[0]
+
+
+async def _topics(peer: Peer) -> dict[str, str]:
+    reply = await peer.client.request(Message("LIST"))
+    rows = [m.params for m in reply.messages if m.command == "322"]
+    return {channel: topic for _, channel, _, topic in rows if "task-" in channel}
+
+
+async def test_a_second_controller_is_refused_and_the_first_keeps_working(
+    network: Network, controller: ControllerRun, tmp_path: Path
+) -> None:
+    second = ControllerRun(network, tmp_path / "second")
+    with pytest.raises(LocalError, match="another controller is logged in as controller"):
+        await second.start()
+    assert await second.exit_code() == 3
+    async with network.person("alice") as alice:
+        assert await _new(alice, "still at work") == "#task-1"
+
+
+async def test_a_frozen_controller_is_fenced_off_and_does_not_come_back(
+    network: Network, controller: ControllerRun, tmp_path: Path
+) -> None:
+    controller.signal(signal.SIGSTOP)
+    second = ControllerRun(network, tmp_path / "second")
+    try:
+        await second.start()
+        controller.signal(signal.SIGCONT)
+        assert await controller.exit_code() == 3
+        async with network.person("alice") as alice:
+            assert await _new(alice, "taken over") == "#task-1"
+    finally:
+        await second.stop()
+
+
+async def test_a_signal_ends_it_cleanly_within_seconds(
+    network: Network, controller: ControllerRun
+) -> None:
+    async with network.person("alice") as alice:
+        async with asyncio.timeout(5):
+            controller.signal(signal.SIGTERM)
+            assert await controller.exit_code() == 0
+            left = await alice.hears(lambda m: m.command == "QUIT")
+    assert left.nick == "controller"
+
+
+async def test_a_command_of_its_absence_is_carried_out_once(
+    network: Network, controller: ControllerRun
+) -> None:
+    async with network.person("alice") as alice:
+        assert await _new(alice, "before") == "#task-1"
+        await controller.stop()
+        msgid = await alice.say("#tasks", "!new while nobody listens")
+        await controller.start()
+        answer = await alice.hears(lambda m: m.tags.get("+draft/reply") == msgid)
+        assert _channel_in(answer) == "#task-2"
+        await controller.stop()
+        await controller.start()
+        assert await _new(alice, "after") == "#task-3"
+        assert await _topics(alice) == {
+            "#task-1": "[pending] before",
+            "#task-2": "[pending] while nobody listens",
+            "#task-3": "[pending] after",
+        }
+
+
+async def test_two_commands_in_the_same_moment_are_two_tasks(
+    network: Network, controller: ControllerRun
+) -> None:
+    async with network.person("alice") as alice, network.person("bob") as bob:
+        async with asyncio.TaskGroup() as group:
+            first = group.create_task(_new(alice, "of alice"))
+            second = group.create_task(_new(bob, "of bob"))
+        assert {first.result(), second.result()} == {"#task-1", "#task-2"}
+
+
+async def test_it_finds_everything_again_after_a_crash_of_the_server(
+    network: Network, controller: ControllerRun
+) -> None:
+    async with network.person("alice") as alice:
+        channel = await _new(alice, "survives")
+    await network.ergo.kill()
+    await network.ergo.start()
+    async with network.person("alice") as alice:
+        await alice.hears(lambda m: m.command == "JOIN" and m.nick == "controller", seconds=20)
+        await alice.ask("JOIN", channel)
+        msgid = await alice.say(channel, "!status")
+        answer = await alice.hears(lambda m: m.tags.get("+draft/reply") == msgid, seconds=20)
+        assert "!ready" in answer.text
+
+
+async def test_two_hundred_tasks_in_one_go_leave_the_server_alive(
+    network: Network, controller: ControllerRun
+) -> None:
+    async with network.person("alice") as alice:
+        await alice.ask("OPER", network.ergo.oper_name, network.ergo.oper_password)
+        async with asyncio.TaskGroup() as group:
+            said = [group.create_task(alice.say("#tasks", f"!new number {n}")) for n in range(200)]
+        asked = {task.result() for task in said}
+        channels = set()
+        while asked:
+            answer = await alice.hears(lambda m: m.tags.get("+draft/reply") in asked, seconds=20)
+            asked.discard(answer.tags["+draft/reply"])
+            channels.add(_channel_in(answer))
+        assert channels == {f"#task-{n}" for n in range(1, 201)}
+        assert len(await _topics(alice)) == 200
+
+
+@pytest.mark.parametrize(
+    ("more", "line", "code"),
+    [
+        pytest.param(
+            {"IRC_SASL_PASSWORD": "wrong-password"},
+            "login refused for account 'controller'.*check IRC_NICK and IRC_SASL_PASSWORD",
+            1,
+            id="password",
+        ),
+        pytest.param(
+            {"IRC_OPER_PASSWORD": "wrong-password"}, "check IRC_OPER_PASSWORD", 1, id="oper"
+        ),
+        pytest.param({"IRC_OPER_PASSWORD": ""}, "IRC_OPER_PASSWORD is not set", 2, id="unset"),
+        pytest.param({"MODEL": "anthropic"}, "needs ANTHROPIC_API_KEY", 2, id="no key"),
+        pytest.param({"IRC_PORT": "no"}, "IRC_PORT=no: Input should be a valid", 2, id="setting"),
+        pytest.param(
+            {"ERGONAUT_HOME": "/proc/x"}, "ERGONAUT_HOME=.*cannot be written", 1, id="home"
+        ),
+    ],
+)
+async def test_what_is_wrong_at_the_start_is_one_clear_line(
+    network: Network, tmp_path: Path, more: dict[str, str], line: str, code: int
+) -> None:
+    run = ControllerRun(network, tmp_path / "home", **more)
+    with pytest.raises(LocalError, match=line):
+        await run.start()
+    assert await run.exit_code() == code
+    assert "Traceback" not in run.log.read_text()
+    assert "wrong-password" not in run.log.read_text()
