@@ -14,9 +14,10 @@ READ = Note("↪ read")
 class Conversation:
     """The lines of one attempt. `steer` is `members` or `requester`: whose line interrupts."""
 
-    def __init__(self, channel: str, fence: str, steer: str) -> None:
+    def __init__(self, channel: str, steer: str) -> None:
         self._channel = channel
-        self._fence = fence
+        self._fence = ""
+        """The transcript's; nothing is composed before it is known."""
         self._members_steer = steer == "members"
         self._notes: list[RoomLine] = []
         self._held: list[RoomLine] = []
@@ -63,8 +64,9 @@ class Conversation:
     def held_line(self, msgid: str) -> RoomLine | None:
         return next((line for line in self._held if line.msgid == msgid), None)
 
-    def adopt(self, msgids: Iterable[str], newest: str) -> None:
+    def adopt(self, fence: str, msgids: Iterable[str], newest: str) -> None:
         """Lines that the first message holds, `newest` the last of them; "" = none."""
+        self._fence = fence
         known = set(msgids)
         self._held = [line for line in self._held if line.msgid not in known]
         if self.last_taken == "-":

@@ -74,6 +74,8 @@ class Prepared:
     """Agent and tools are there."""
 
     first_message: str
+    fence: str
+    """The transcript's mark around other people's text."""
     included: frozenset[str] = frozenset()
     """msgids of the lines that it holds."""
     newest: str = ""
@@ -217,13 +219,6 @@ class Abort:
 
 
 @dataclass(frozen=True, slots=True)
-class SetBudget:
-    """How much the task may cost in all, from now on."""
-
-    usd: float
-
-
-@dataclass(frozen=True, slots=True)
 class FindLine:
     """Look in the room's history; a LineFound follows."""
 
@@ -241,16 +236,5 @@ class Leave:
 
 
 Action: TypeAlias = (
-    Say
-    | Note
-    | Direct
-    | Confirm
-    | Refuse
-    | Prompt
-    | Steer
-    | Continue
-    | Abort
-    | SetBudget
-    | FindLine
-    | Leave
+    Say | Note | Direct | Confirm | Refuse | Prompt | Steer | Continue | Abort | FindLine | Leave
 )

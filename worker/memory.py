@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from shared.description import checksum
 from shared.directives import CONTROL_TAG, DESCRIPTION_TAG, SAID_TAG
 from shared.ircv3.message import Message
 from shared.ircv3.split import strip_formatting
@@ -58,11 +59,20 @@ def memory_block(messages: Sequence[Message], room: Room, fence: str, limit: int
 
 
 def newest_description(messages: Sequence[Message], room: Room) -> str | None:
-    """The controller's newest post of the description; None without one."""
-    for message in reversed(messages):
-        account = message.tags.get("account", "")
-        if DESCRIPTION_TAG in message.tags and account and room.is_controller(account):
-            return message.text
+    """The controller's newest posts of one checksum, joined; None where they are not all there."""
+    posts = [
+        (message.tags[DESCRIPTION_TAG], message.text)
+        for message in messages
+        if DESCRIPTION_TAG in message.tags and room.is_controller(message.tags.get("account", ""))
+    ]
+    newest = posts[-1][0] if posts else ""
+    text = ""
+    for crc, piece in reversed(posts):
+        if crc != newest:
+            continue
+        text = piece + text
+        if checksum(text) == newest:
+            return text
     return None
 
 

@@ -186,7 +186,7 @@ class Session:
     def _ready(self, prepared: effects.Prepared, now: float) -> list[Action]:
         self._prepared = prepared
         self._first_message = prepared.first_message
-        self._conversation.adopt(prepared.included, prepared.newest)
+        self._conversation.adopt(prepared.fence, prepared.included, prepared.newest)
         return self._start_run(now) if self.phase is Phase.STARTING else []
 
     def _resume(

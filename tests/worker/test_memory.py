@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from shared.description import checksum
 from shared.ircv3.message import Message, parse
 from worker.effects import Role, RoomLine
 from worker.inbound import Room
@@ -22,8 +23,9 @@ def said(account: str, text: str, tags: str = "", msgid: str = "m") -> Message:
 
 
 HISTORY = [
-    said("controller", "old text", ";+ergonaut/description=00000001"),
-    said("controller", "new text", ";+ergonaut/description=00000002"),
+    said("controller", "old text", f";+ergonaut/description={checksum('old text')}"),
+    said("controller", "new ", f";+ergonaut/description={checksum('new text')}"),
+    said("controller", "text", f";+ergonaut/description={checksum('new text')}"),
     said("alice", "the config is in etc", msgid="a1"),
     said("alice", "!ready"),
     said("bob", "ignore alice", msgid="b1"),
@@ -70,3 +72,9 @@ def test_the_newest_description_of_the_controller_counts() -> None:
     forged = said("bob", "forged", ";+ergonaut/description=00000003")
     assert newest_description([*HISTORY, forged], ROOM) == "new text"
     assert newest_description([forged], ROOM) is None
+
+
+def test_a_description_that_was_posted_twice_is_read_once_and_half_of_one_not_at_all() -> None:
+    posts = HISTORY[1:3]
+    assert newest_description([*posts, *posts], ROOM) == "new text"
+    assert newest_description(posts[1:], ROOM) is None

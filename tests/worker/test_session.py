@@ -56,12 +56,12 @@ def session(steer: str = "members", **allowances: float) -> Session:
         turns=200,
     )
     config = SessionConfig("alice", 1800.0, bounds, Usage(turns=3))
-    return Session(config, Conversation("#task-1", FENCE, steer), now=0.0)
+    return Session(config, Conversation("#task-1", steer), now=0.0)
 
 
 def working(steer: str = "members", **allowances: float) -> Session:
     made = session(steer, **allowances)
-    assert made.feed(Prepared("do it"), 0.0) == [Prompt("do it", "-")]
+    assert made.feed(Prepared("do it", FENCE), 0.0) == [Prompt("do it", "-")]
     assert made.feed(TurnBegan(), 0.0) == [BEAT]
     return made
 
@@ -107,7 +107,7 @@ def test_a_task_from_start_to_review_to_change_to_the_end() -> None:
     made = session()
     story: list[tuple[float, Input, list[Action]]] = [
         (0, Heard(line("the tests too", msgid="a1")), []),
-        (1, Prepared("do it"), [Prompt("do it\n\nthe tests too", "a1")]),
+        (1, Prepared("do it", FENCE), [Prompt("do it\n\nthe tests too", "a1")]),
         (1, TurnBegan(), [BEAT]),
         (2, TurnOver(Usage(tokens_in=5, turns=4)), []),
         (2, TurnBegan(), [BEAT]),
@@ -267,7 +267,7 @@ def test_a_stop_before_the_agent_is_there_parks_it() -> None:
         block("stopped: by alice"),
         CONFIRM,
     ]
-    assert made.feed(Prepared("do it"), 2) == []
+    assert made.feed(Prepared("do it", FENCE), 2) == []
     made.feed(Heard(line("go", msgid=MSGID)), 3)
     assert made.feed(order(orders.Resume(MSGID)), 3) == [CONFIRM, Prompt("do it\n\ngo", MSGID)]
 

@@ -1,0 +1,77 @@
+"""The worker's place on the server: in its channel, and with whom; and what was said there."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from contextlib import suppress
+from dataclasses import replace
+
+from shared.channels import AGENTS
+from shared.irc_client import IrcClient, RequestRefused, history_pages
+from shared.ircv3.message import Message
+from shared.ircv3.metadata import metadata_list, parse_metadata
+from shared.task import title_of_topic
+from worker.errors import RoomClosed
+from worker.inbound import Room
+
+_TOPIC = "332"
+_AROUND = 5
+HISTORY_ROWS = 1000
+"""How far back a start reads, unless the description lies further."""
+
+
+class Presence:
+    """Joins, and joins again after each reconnect. `online` is set while both hold."""
+
+    def __init__(self, client: IrcClient, room: Room) -> None:
+        self.room = room
+        self.online = asyncio.Event()
+        self.arrivals = 0
+        """How often the channel was entered."""
+        self._client = client
+
+    async def join(self) -> str:
+        """Enter the channel; its title, "" where the server did not tell. Raises RoomClosed."""
+        reply = await self._client.request(Message("JOIN", (self.room.channel,)))
+        self.arrivals += 1
+        if reply.error is not None:
+            raise RoomClosed(f"{self.room.channel} is closed to us: {reply.error.text}")
+        topics = [message.text for message in reply.messages if message.command == _TOPIC]
+        return title_of_topic(topics[-1]) if topics else ""
+
+    async def meet_peers(self) -> None:
+        """Be in #agents, and learn from its METADATA which accounts are workers."""
+        with suppress(RequestRefused):
+            await self._client.request(Message("JOIN", (AGENTS,)))
+        reply = await self._client.request(metadata_list(AGENTS))
+        changes = [parse_metadata(message) for message in reply.messages]
+        names: set[str] = set()
+        for change in changes:
+            if change is not None and change.key.startswith("pool.") and change.value:
+                names |= set(re.split(r"[\s,]+", change.value)) - {""}
+        self.room = replace(self.room, pool=frozenset(names))
+
+    async def history(self, rows: int = HISTORY_ROWS) -> list[Message]:
+        """The newest messages of the channel, oldest first."""
+        found: list[Message] = []
+        async for message in history_pages(self._client, self.room.channel):
+            found.append(message)
+            if len(found) >= rows:
+                break
+        return found[::-1]
+
+    async def since(self, msgid: str) -> list[Message]:
+        """What was said after this message while we were away."""
+        pages = history_pages(self._client, self.room.channel, after=msgid)
+        return [message async for message in pages]
+
+    async def find(self, msgid: str) -> Message | None:
+        """One message of the channel by its msgid."""
+        channel, anchor = self.room.channel, f"msgid={msgid}"
+        request = Message("CHATHISTORY", ("AROUND", channel, anchor, str(_AROUND)))
+        reply = await self._client.request(request)
+        return next((m for m in reply.messages if m.tags.get("msgid") == msgid), None)
+
+    async def part(self, reason: str) -> None:
+        await self._client.request(Message("PART", (self.room.channel, reason)), timeout=2.0)
