@@ -112,7 +112,8 @@ def _summary(progress: Progress) -> str:
 
 
 def _done_line(progress: Progress, index: int) -> str:
-    step, outcome = progress.steps[index], progress.outcomes.get(index)
+    step = with_answer(progress.steps[index], progress.answer)
+    outcome = progress.outcomes.get(index)
     if outcome is not None and outcome.is_error:
         return f"- {_short(step.line)} (failed: {_short(outcome.text)})"
     return f"- {_short(step.line)}"

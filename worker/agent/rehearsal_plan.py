@@ -185,4 +185,4 @@ def _step_of(identifier: str) -> int | None:
 def with_answer(step: Step, answer: str) -> Step:
     """The step with {answer} filled in."""
     values = {key: value.replace("{answer}", answer) for key, value in step.values.items()}
-    return replace(step, values=values)
+    return replace(step, line=step.line.replace("{answer}", answer), values=values)

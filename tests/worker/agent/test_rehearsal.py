@@ -157,6 +157,7 @@ async def test_a_question_blocks_and_its_answer_is_there_for_later_steps() -> No
     assert (shop.files, shop.ran) == ({"c.txt": "blue!\n"}, ["echo blue"])
     assert "Noted: the answer is blue" in replies(agent.messages)[1]
     assert "- Which colour? blue" in end.text
+    assert "- run echo blue" in end.text
 
 
 async def test_a_worker_that_comes_back_asks_its_open_question_again() -> None:
