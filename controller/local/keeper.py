@@ -53,5 +53,6 @@ async def keep(part: Part, say: Callable[[str], None]) -> NoReturn:
 
 
 def _describe(status: int, last_words: str) -> str:
-    how = f"signal {-status}" if status < 0 else f"exit {status}"
-    return f"{how}: {last_words}" if last_words else how
+    if status < 0:  # killed from outside: what it logged last is not the reason
+        return f"signal {-status}"
+    return f"exit {status}: {last_words}" if last_words else f"exit {status}"

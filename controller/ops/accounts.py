@@ -78,9 +78,7 @@ class AccountDesk:
         """The accounts of people, one name a line."""
         names = await self._names()
         people = tuple(sorted(name for name in names if not self.reserved(name)))
-        return Answer(
-            people, f"{len(people)} people, {len(names) - len(people)} accounts of agents"
-        )
+        return Answer(people, f"{len(people)} people, and {len(names) - len(people)} of our own")
 
     async def _names(self) -> list[str]:
         replies = await self.session.nickserv("LIST")

@@ -21,6 +21,7 @@ class Flaky:
 
     runs: list[float | None]
     name: str = "ergo"
+    status: int = 2
     starts: list[float] = field(default_factory=list)
     all_used: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -35,7 +36,7 @@ class Flaky:
             self.all_used.set()
             await asyncio.Event().wait()
         await asyncio.sleep(self.runs.pop(0) or 0)
-        return -9
+        return self.status
 
     def last_words(self) -> str:
         return "fatal error: concurrent map writes"
@@ -53,7 +54,7 @@ async def _kept(part: Flaky) -> list[str]:
 
 async def test_it_says_why_and_starts_the_part_again(looptime: looptime.LoopTimeProxy) -> None:
     assert await _kept(Flaky([5])) == [
-        "ergo ended (signal 9: fatal error: concurrent map writes); starting it again in 0.2 s",
+        "ergo ended (exit 2: fatal error: concurrent map writes); starting it again in 0.2 s",
         "ergo runs again",
     ]
     assert looptime == 5.2
@@ -79,3 +80,9 @@ async def test_a_start_that_fails_is_told_with_its_own_reason() -> None:
     said = await _kept(Flaky([0, None]))
 
     assert said[1] == "ergo ended (no room); starting it again in 0.4 s"
+
+
+async def test_a_killed_part_has_no_last_words() -> None:
+    said = await _kept(Flaky([0], status=-9))
+
+    assert said[0] == "ergo ended (signal 9); starting it again in 0.2 s"
