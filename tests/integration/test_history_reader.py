@@ -1,0 +1,92 @@
+"""Reading everything back from a real ergo, past the rows that joins and quits leave."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from itertools import count
+from pathlib import Path
+
+from controller.effects import Joined
+from controller.firehose_log import FirehoseLog
+from controller.history import Gathered, HistoryReader
+from controller.rooms import Rooms
+from controller.roster import Roster
+from controller.spawner.local import LocalSpawner, LocalWorkers
+from controller.writes import PacedWrites
+from shared.directives import REPLY_TAG
+from shared.firehose import Event
+from shared.ircv3.message import Message
+from shared.ircv3.metadata import metadata_set
+from tests.support.ergo_server import ErgoServer
+from tests.support.irc_peer import Peer, on_irc
+
+Ergos = Callable[[], Awaitable[ErgoServer]]
+_EVENTS = 3000
+
+
+async def _prepare(peer: Peer, *channels: str) -> None:
+    async with asyncio.TaskGroup() as group:
+        rooms = Rooms(peer.client.request, PacedWrites(peer.client.request, group))
+        for channel in ("#tasks", "#agents", "#firehose", *channels):
+            await rooms.make(channel)
+
+
+async def _gather(peer: Peer, folder: Path) -> Gathered:
+    spawner = LocalSpawner(LocalWorkers(folder, {}))
+    reader = HistoryReader(peer.client, spawner, "controller", time.time, 300)
+    return await reader.gather(Roster("controller"))
+
+
+async def test_three_thousand_events_are_read_whole_between_joins_and_quits(
+    private_ergo: Ergos, tmp_path: Path
+) -> None:
+    ergo = await private_ergo()
+    password = await ergo.add_account("controller")
+    async with on_irc(ergo, "controller", password, oper=True) as peer:
+        await _prepare(peer)
+        log = FirehoseLog(peer.client.request, count(1), time.time)
+        event = Event("task_completed", "#task-1", None, {"by": "you"})
+        for _ in range(30):
+            async with on_irc(ergo, "reader") as reader, asyncio.TaskGroup() as group:
+                await reader.ask("JOIN", "#firehose")
+                for _ in range(_EVENTS // 30):
+                    group.create_task(log.publish(event))
+        gathered = await _gather(peer, tmp_path)
+    assert [record.id for record in gathered.snapshot.records] == list(range(1, _EVENTS + 1))
+
+
+async def test_all_that_the_server_holds_is_gathered(private_ergo: Ergos, tmp_path: Path) -> None:
+    ergo = await private_ergo()
+    password, alice_password = await ergo.add_account("controller"), await ergo.add_account("alice")
+    async with (
+        on_irc(ergo, "controller", password, oper=True) as peer,
+        on_irc(ergo, "alice", alice_password) as alice,
+    ):
+        await _prepare(peer, "#task-1", "#task-2", "#other")
+        await peer.client.request(metadata_set("#task-1", "status", "ready"))
+        await peer.client.request(metadata_set("#task-2", "status", "archived"))
+        await peer.ask("TOPIC", "#task-1", "[ready] one")
+        for room in ("#tasks", "#task-1", "#task-2"):
+            await alice.ask("JOIN", room)
+        first = await alice.say("#tasks", "!tasks")
+        tags = {REPLY_TAG: first}
+        await peer.client.request(Message("NOTICE", ("#tasks", "none"), tags))
+        await alice.say("#task-1", "a note")
+        await alice.say("#task-2", "to nobody")
+        await alice.say("#tasks", "!new more")
+        gathered = await _gather(peer, tmp_path)
+    snapshot = gathered.snapshot
+    assert {row.channel: row.topic for row in snapshot.channels} == {
+        "#task-1": "[ready] one", "#task-2": "",
+    }  # fmt: skip
+    assert snapshot.metadata == {
+        "#tasks": {}, "#agents": {}, "#task-1": {"status": "ready"},
+        "#task-2": {"status": "archived"},
+    }  # fmt: skip
+    assert snapshot.answered == frozenset({first})
+    assert [(line.place, line.text, line.live) for line in gathered.missed] == [
+        ("#tasks", "!tasks", False), ("#task-1", "a note", False), ("#tasks", "!new more", False),
+    ]  # fmt: skip
+    assert gathered.present == (Joined("#task-1", "alice", "alice", live=False),)
