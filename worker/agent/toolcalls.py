@@ -176,8 +176,6 @@ async def _permission(ready: _Ready, policy: ToolPolicy, abort: Abort) -> _Ready
         return ToolResult(text, is_error=True)
     if isinstance(decision, Deny):
         return ToolResult(decision.reason, is_error=True, terminate=decision.terminate)
-    if abort.requested:
-        return ToolResult(ABORTED_TEXT, is_error=True)
     return _Ready(ready.call, ready.tool, decision.args)
 
 

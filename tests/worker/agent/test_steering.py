@@ -153,6 +153,22 @@ async def test_an_abort_leaves_the_queues_alone() -> None:
     assert agent.pending == (user("stop it"), user("then that"))
 
 
+async def test_a_follow_up_that_an_abort_keeps_out_waits_again_for_the_end() -> None:
+    model = ScriptedModel(says("one"), calls(call("run")), says("two"))
+    agent, _ = agent_with(model, FakeTool("run"))
+    agent.follow_up(user("afterwards"))
+
+    async def abort_second_turn(event: AgentEvent) -> None:
+        if event == TurnStart(2) and len(model.requests) == 1:
+            agent.abort()
+
+    agent.subscribe(abort_second_turn)
+    await agent.prompt("hi")
+    assert agent.pending == (user("afterwards"),)
+    await agent.prompt("go on")
+    assert [model.user_texts(i) for i in (1, 2, 3)] == [["go on"], [], ["afterwards"]]
+
+
 async def test_a_message_keeps_its_reference_so_that_its_sender_can_be_told() -> None:
     agent, events = agent_with(ScriptedModel())
     await agent.prompt(UserMessage("hi", reference="msgid-1"))

@@ -19,6 +19,7 @@ from tests.support.agent_bench import (
     user,
 )
 from worker.agent.events import (
+    AgentEvent,
     RunEnd,
     RunReason,
     TextDelta,
@@ -245,6 +246,34 @@ async def test_updates_come_in_order_before_the_end_and_not_after_it() -> None:
         ToolExecutionUpdate("call_1", "run", "1 2"),
     ]
     assert [type(event) for event in tool_events[3:]] == [ToolExecutionEnd]
+
+
+async def test_an_update_after_its_call_is_ignored_while_others_still_run() -> None:
+    """A49"""
+    contexts: list[ToolContext] = []
+    settled = asyncio.Event()
+
+    async def quick(_args: Mapping[str, object], context: ToolContext) -> ToolResult:
+        contexts.append(context)
+        return ToolResult("quick")
+
+    async def slow(_args: Mapping[str, object], context: ToolContext) -> ToolResult:
+        await settled.wait()
+        contexts[0].on_update("too late")
+        context.on_update("in time")
+        return ToolResult("slow")
+
+    model = ScriptedModel(calls(call("quick", 1), call("slow", 2)))
+    agent, events = agent_with(model, FakeTool("quick", quick), FakeTool("slow", slow))
+
+    async def listen(event: AgentEvent) -> None:
+        if isinstance(event, ToolExecutionEnd):
+            settled.set()
+
+    agent.subscribe(listen)
+    await agent.prompt("hi")
+    updates = [event for event in events if isinstance(event, ToolExecutionUpdate)]
+    assert updates == [ToolExecutionUpdate("call_2", "slow", "in time")]
 
 
 STOPS = ToolResult("question asked", terminate=True, details={"question": "which?"})
