@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, NoReturn
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from controller.errors import ControllerError
 from controller.local.connect_help import connect_help
+from controller.local.ending import signals_interrupt, until_signalled
 from controller.local.ergo_binary import find_or_build, say_on_stderr
 from controller.local.ergo_process import LOOPBACK
 from controller.local.home import Home
 from controller.local.system import CONTROLLER_PROGRAM, PERSON, LocalLaunch, LocalSystem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Mapping
 
     from controller.settings import Settings
-
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def run_local(
@@ -32,7 +30,7 @@ def run_local(
     home = Home(settings.ergonaut_home.expanduser().absolute())
     try:
         home.prepare()
-        with home.supervised(), _signals_interrupt():
+        with home.supervised(), signals_interrupt():
             launch = LocalLaunch(
                 home=home,
                 port=settings.irc_port,
@@ -41,7 +39,7 @@ def run_local(
                 maintainers=settings.maintainers,
                 controller_program=controller_program,
             )
-            asyncio.run(_until_signalled(launch, settings.agent_model))
+            asyncio.run(_live_until_signalled(launch, settings.agent_model))
     except ControllerError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
@@ -50,42 +48,11 @@ def run_local(
     return 0
 
 
-@contextmanager
-def _signals_interrupt() -> Iterator[None]:
-    """While a binary is built: any ending signal acts like Ctrl-C, which ends what builds it."""
-
-    def interrupt(_number: int, _frame: object) -> NoReturn:
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in _ENDING}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-async def _until_signalled(launch: LocalLaunch, model: str) -> None:
-    task = asyncio.current_task()
-    assert task is not None
-    _on_signal(task.cancel)
+async def _live_until_signalled(launch: LocalLaunch, model: str) -> None:
     system = LocalSystem(launch, say)
     with suppress(asyncio.CancelledError):
-        try:
+        async with until_signalled(system.stop):
             await _live(system, launch, model)
-        finally:
-            _on_signal(_wait_for_the_end)
-            await system.stop()
-
-
-def _on_signal(act: Callable[[], object]) -> None:
-    loop = asyncio.get_running_loop()
-    for number in _ENDING:
-        loop.add_signal_handler(number, act)
-
-
-def _wait_for_the_end() -> None:
-    """A second Ctrl-C must not leave parts behind."""
 
 
 async def _live(system: LocalSystem, launch: LocalLaunch, model: str) -> None:
