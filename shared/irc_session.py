@@ -153,6 +153,9 @@ class IrcSession:
             if self._opening:
                 self._opening.reschedule(self._loop.time())
             return
+        if not self._ready.is_set():
+            self._abort("closed")
+            return
         self._sender.send((Message("QUIT", (clean(reason),)),), Priority.BULK)
         await asyncio.wait((self._transport.closed,), timeout=_QUIT_SECONDS)
         self._transport.abort("closed")
@@ -253,11 +256,16 @@ class IrcSession:
                 async with asyncio.timeout(self._config.nick_retry_seconds):
                     await self._nick_freed.wait()
             self._nick_freed.clear()
-            if not self._is_wanted_nick(self.registration.nick):
+            if self._goes_by_another_nick():
                 with suppress(IrcError):  # still taken: ask again later
                     await self.request(
                         [Message("NICK", (self._config.nick,))], 10.0, Priority.CONTROL
                     )
+
+    def _goes_by_another_nick(self) -> bool:
+        # ergo makes the account's name the nick: asking for another is no use
+        nick = fold(self.registration.nick)
+        return not self._is_wanted_nick(nick) and nick != fold(self._config.account or "")
 
     def _is_wanted_nick(self, nick: str) -> bool:
         mapping = self.registration.isupport.get("CASEMAPPING", "ascii")
