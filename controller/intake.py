@@ -16,8 +16,9 @@ from controller.limits import CoreSettings
 from shared.firehose import Record
 from shared.ircv3.casemap import fold
 
-CUT_BYTES = 340
-"""A line this long may have been cut by its client (350 bytes The Lounge, 380 weechat ...)."""
+CUT_BYTES = range(340, 513)
+"""A line this long may have been cut by its client (350 bytes The Lounge, 380 weechat ...); a
+longer text came as one multiline message and is whole."""
 _LOUNGE_BYTES = range(347, 351)
 """The Lounge cuts at 350 bytes wherever that is; the others cut at a space and drop it."""
 _REMEMBER_SECONDS = 900
@@ -139,7 +140,9 @@ class Intake:
         return in_time and not own_command and "\n" not in line.text
 
     def _may_be_cut(self, line: Spoken) -> bool:
-        if line.account is None or "\n" in line.text or len(line.text.encode()) < CUT_BYTES:
+        if line.account is None or "\n" in line.text:
+            return False
+        if len(line.text.encode()) not in CUT_BYTES:
             return False
         parsed = parse_command(line, self._settings.account)
         command = COMMANDS.get(parsed.word) if parsed is not None else None
