@@ -10,15 +10,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from controller.core import Core
+from controller.deciding import Deciding
 from controller.directive_desk import DirectiveDesk
 from controller.effects import DescriptionRead, Input, Joined, Tick, WorkersListed
 from controller.engine import Engine
+from controller.errors import StartRefused
 from controller.fence import Fence
 from controller.firehose_log import FirehoseLog
 from controller.history import Gathered, HistoryReader
 from controller.inputs import is_by, spoken, telemetry
 from controller.limits import CoreSettings
 from controller.rebuild import Rebuilt, choose_description, rebuild
+from controller.refusals import Refused
 from controller.rooms import Rooms
 from controller.roster import Roster
 from controller.runner import Hands, Runner
@@ -28,7 +31,8 @@ from controller.start_checks import (
     become_operator,
     require_caps,
     require_lasting_history,
-    require_rights,
+    require_metadata_right,
+    require_service_rights,
 )
 from controller.write_schedule import topic_write
 from controller.writes import PacedWrites
@@ -129,20 +133,15 @@ class Connection:
     # Work
 
     async def _work(self, group: asyncio.TaskGroup, when_ready: Callable[[], None]) -> None:
-        office = self._office
-        request = office.client.request
-        require_caps(self._connected.caps)
-        await self._fence.claim()
-        await become_operator(request, self._account, office.oper_password)
+        office, client = self._office, self._office.client
         hands = self._hands(group)
-        for channel in (TASKS, FIREHOSE, AGENTS):
-            await hands.rooms.make(channel, moderated=channel == FIREHOSE)
-        await require_rights(request, self._account)
-        await require_lasting_history(request)
+        try:
+            await self._take_office(hands.rooms)
+        except Refused as error:  # nothing has begun: trying again would end the same
+            raise StartRefused(str(error)) from error
         reader = HistoryReader(
-            office.client, office.spawner, self._account, office.clock,
-            office.core.command_max_age_seconds,
-        )  # fmt: skip
+            client, office.spawner, self._account, office.clock, office.core.command_max_age_seconds
+        )
         gathered = await reader.gather(self._roster)
         for row in gathered.snapshot.channels:
             hands.writes.note(row.channel, topic_write(row.channel, row.topic))
@@ -153,6 +152,18 @@ class Connection:
         group.create_task(self._sweep())
         when_ready()
         await deciding.run(self._inputs)
+
+    async def _take_office(self, rooms: Rooms) -> None:
+        """Be the only controller, on a server that is as it must be."""
+        request = self._office.client.request
+        require_caps(self._connected.caps)
+        await self._fence.claim()
+        await become_operator(request, self._account, self._office.oper_password)
+        await require_service_rights(request, self._account)
+        for channel in (TASKS, FIREHOSE, AGENTS):
+            await rooms.make(channel, moderated=channel == FIREHOSE)
+        await require_metadata_right(request)
+        await require_lasting_history(request)
 
     def _hands(self, group: asyncio.TaskGroup) -> Hands:
         office, client = self._office, self._office.client
@@ -198,34 +209,3 @@ class Connection:
                     await spawner.changed()
             except TimeoutError:
                 continue
-
-
-class Deciding:
-    """The core and its clock: one input at a time, and a Tick when the core wished for one."""
-
-    def __init__(self, core: Core, runner: Runner, clock: Callable[[], float]) -> None:
-        self._core = core
-        self._runner = runner
-        self._clock = clock
-
-    def begin(self) -> None:
-        for job in self._core.begin(self._clock()):
-            self._runner.submit(job)
-
-    def decide(self, input: Input) -> None:
-        for job in self._core.feed(input, self._clock()):
-            self._runner.submit(job)
-
-    async def run(self, inputs: asyncio.Queue[Input]) -> None:
-        while True:
-            self.decide(await self._next(inputs))
-
-    async def _next(self, inputs: asyncio.Queue[Input]) -> Input:
-        due_at = self._core.due_at()
-        if due_at is None:
-            return await inputs.get()
-        try:
-            async with asyncio.timeout(max(0.0, due_at - self._clock())):
-                return await inputs.get()
-        except TimeoutError:
-            return Tick()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from shared.ircv3.message import Message
 from shared.outbox import Entry, Outbox
 
 CONFIRM_SECONDS = 10.0
+_REMEMBERED = 16
 _log = logging.getLogger(__name__)
 
 Request = Callable[[Message], Awaitable[Reply]]
@@ -38,6 +40,8 @@ class _Lane:
     """Something is to be sent earlier than was thought."""
     confirmed: dict[int, asyncio.Event] = field(default_factory=dict)
     """By seq."""
+    heard: deque[str] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
+    """msgids that the worker confirmed and that are not matched yet."""
     last_put: float = 0.0
     """Unix seconds."""
 
@@ -90,11 +94,20 @@ class DirectiveDesk:
         if account is None or msgid is None:
             return
         for lane in self._lanes.values():
-            if fold(lane.account) == fold(account) and (entry := lane.outbox.confirmed(msgid)):
+            if fold(lane.account) == fold(account):
                 if message.command == "NOTICE":
-                    _log.warning("refused: %s (%s)", entry.text, message.text, extra=_task(lane))
+                    _log.warning("refused: %s", message.text, extra=_task(lane))
+                lane.heard.append(msgid)
+                self._settle(lane)
+
+    def _settle(self, lane: _Lane) -> None:
+        """Match confirmations with what was sent: either may be noticed first."""
+        for msgid in lane.heard:
+            if (entry := lane.outbox.confirmed(msgid)) is not None:
+                lane.heard.remove(msgid)
                 lane.confirmed.pop(entry.seq).set()
                 self._wake(lane)
+                return
 
     def forget_ended(self, found: WorkerList, asked_at: float) -> None:
         """Nobody is left to take the directives of an attempt that has ended.
@@ -142,6 +155,7 @@ class DirectiveDesk:
         entry.msgids.update(
             message.tags["msgid"] for message in reply.messages if "msgid" in message.tags
         )
+        self._settle(lane)
 
 
 def _task(lane: _Lane) -> dict[str, int]:

@@ -37,14 +37,18 @@ async def become_operator(request: Request, nick: str, password: str) -> None:
         )
 
 
-async def require_rights(request: Request, account: str) -> None:
-    """Try each right of the oper class that we cannot work without, on things that exist."""
+async def require_service_rights(request: Request, account: str) -> None:
+    """Try the rights without which we can make nothing, in ways that change nothing."""
     registered = await request(Message("NS", ("SAREGISTER", account, "exists-already")))
     if _says(registered, "Command restricted", "Insufficient privileges"):
         raise _lacks("accreg", "make the accounts of workers")
     listed = await request(Message("CS", ("LIST", f"^{TASKS}$")))
     if _says(listed, "Command restricted", "Insufficient privileges"):
         raise _lacks("chanreg", "register channels")
+
+
+async def require_metadata_right(request: Request) -> None:
+    """Delete what was never set, in a channel that exists."""
     deleted = await request(Message("METADATA", (TASKS, "SET", "never-set")))
     if deleted.error is not None and not means_absent(deleted.error):
         raise _lacks("metadata", f"write METADATA ({deleted.error.text})")

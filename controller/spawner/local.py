@@ -31,6 +31,8 @@ from shared.worker_env import LOCK_FD, SECRETS_FD, WorkerEnv
 PROGRAM = (sys.executable, "-I", "-m", "worker")
 TERM_SECONDS = 5.0
 _POLL_SECONDS = 0.02
+_TERMINATED = 128 + signal.SIGTERM
+"""Exit code of a worker that took SIGTERM in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +188,7 @@ class LocalSpawner:
         known = self._causes.get((ref.task, ref.attempt))
         child = self._children.get(_pid(ref))
         if known is None and child is not None and child.poll() is not None:
-            known = "completed" if child.returncode == 0 else "error"
+            known = _cause_of(child.returncode)
             self._causes[ref.task, ref.attempt] = known
         return known or ""
 
@@ -231,6 +233,13 @@ class LocalSpawner:
         descriptor = self._watched.pop(pid)
         asyncio.get_running_loop().remove_reader(descriptor)
         os.close(descriptor)
+
+
+def _cause_of(returncode: int) -> str:
+    """In a word of `worker_exited.reason`; a signal from outside is not the worker's fault."""
+    if returncode == 0:
+        return "completed"
+    return "killed" if returncode < 0 or returncode == _TERMINATED else "error"
 
 
 def _ref(state: LockState) -> WorkerRef:

@@ -34,6 +34,8 @@ with open(draft, "w") as file:
 os.rename(draft, os.path.join(os.environ["STATE"], "report"))
 if how == "exit":
     sys.exit(int(number))
+if how == "die":
+    os.kill(os.getpid(), int(number))
 time.sleep(60)
 """
 
@@ -133,7 +135,15 @@ async def test_another_attempt_waits_while_one_lives(spawner: LocalSpawner) -> N
     assert refusal.value.transient
 
 
-@pytest.mark.parametrize(("how", "cause"), [("exit 0", "completed"), ("exit 3", "error")])
+@pytest.mark.parametrize(
+    ("how", "cause"),
+    [
+        ("exit 0", "completed"),
+        ("exit 3", "error"),
+        pytest.param("exit 143", "killed", id="SIGTERM from outside, in order"),
+        pytest.param("die 9", "killed", id="SIGKILL from outside"),
+    ],
+)
 async def test_an_end_is_told_at_once_and_with_its_cause(
     spawner: LocalSpawner, how: str, cause: str
 ) -> None:

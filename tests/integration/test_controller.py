@@ -6,10 +6,13 @@ import asyncio
 import re
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from controller.local import ergo_config
+from controller.local.ergo_config import OPER_CAPABILITIES
 from controller.local.errors import LocalError
 from shared.ircv3.message import Message
 from tests.support.controller_run import ControllerRun, Network, make_network
@@ -176,3 +179,21 @@ async def test_what_is_wrong_at_the_start_is_one_clear_line(
     assert await run.exit_code() == code
     assert "Traceback" not in run.log.read_text()
     assert "wrong-password" not in run.log.read_text()
+
+
+async def test_a_missing_right_ends_the_start_with_its_name(
+    private_ergo: Callable[[], Awaitable[ErgoServer]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    rights = [name for name in OPER_CAPABILITIES if name != "chanreg"]
+    value = {"title": "x", "capabilities": rights}
+    changed = [
+        replace(c, value=value) if c.path == "oper-classes.controller" else c
+        for c in ergo_config.CHANGES
+    ]
+    monkeypatch.setattr(ergo_config, "CHANGES", tuple(changed))
+    run = ControllerRun(await make_network(await private_ergo()), tmp_path / "home")
+    with pytest.raises(LocalError, match="lacks the right `chanreg`"):
+        await run.start()
+    assert await run.exit_code() == 1

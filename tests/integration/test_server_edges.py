@@ -21,7 +21,8 @@ from controller.start_checks import (
     become_operator,
     require_caps,
     require_lasting_history,
-    require_rights,
+    require_metadata_right,
+    require_service_rights,
 )
 from controller.write_schedule import PAUSE_SECONDS, metadata_write, topic_write
 from controller.writes import PacedWrites
@@ -114,15 +115,13 @@ async def test_a_worker_account_is_ready_for_each_attempt_and_for_that_alone(
         request = peer.client.request
         await mint(request, MintAccount(name, 5, 1, listed=False), "secret")
         first = worker_password("secret", name, 5, 1)
-        async with on_irc(ergo, name, first) as worker:
-            await mint(request, MintAccount(name, 5, 2, listed=True), "secret")
-            await worker.hears(lambda m: m.command == "ERROR")
+        with pytest.raises(ExceptionGroup) as refused:
+            async with on_irc(ergo, name, first) as worker:
+                await mint(request, MintAccount(name, 5, 2, listed=True), "secret")
+                await worker.hears_text("never: it is logged out, and refused when it comes back")
+        assert refused.group_contains(LoginRefused)
         async with on_irc(ergo, name, worker_password("secret", name, 5, 2)):
             pass
-        with pytest.raises(ExceptionGroup) as refused:
-            async with on_irc(ergo, name, first):
-                pass
-        assert refused.group_contains(LoginRefused)
 
 
 async def test_a_name_that_we_never_listed_belongs_to_a_person(
@@ -173,7 +172,7 @@ async def test_a_server_as_we_need_it_passes_all_checks(ergo: ErgoServer) -> Non
         require_caps(peer.client.caps)
         await become_operator(peer.client.request, "checker", ergo.oper_password)
         await _make(peer, "#tasks")
-        await require_rights(peer.client.request, "checker")
+        await _require_rights(peer)
         await require_lasting_history(peer.client.request)
 
 
@@ -209,7 +208,7 @@ async def test_a_missing_right_is_named(
     async with on_irc(ergo, "checker", password, oper=True) as peer:
         await peer.ask("JOIN", "#tasks")
         with pytest.raises(StartRefused, match=f"lacks the right `{right}`"):
-            await require_rights(peer.client.request, "checker")
+            await _require_rights(peer)
 
 
 async def test_history_in_memory_alone_is_refused(
@@ -222,6 +221,11 @@ async def test_history_in_memory_alone_is_refused(
         await _make(peer, "#tasks")
         with pytest.raises(StartRefused, match="keeps no lasting history"):
             await require_lasting_history(peer.client.request)
+
+
+async def _require_rights(peer: Peer) -> None:
+    await require_service_rights(peer.client.request, "checker")
+    await require_metadata_right(peer.client.request)
 
 
 def _change(monkeypatch: pytest.MonkeyPatch, path: str, value: object) -> None:
