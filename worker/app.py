@@ -30,8 +30,8 @@ from worker.workspace import open_workspace
 
 _log = logging.getLogger(__name__)
 
-_PACING = Pacing(burst=15, per_second=8)
-"""A little under what ergo lets a client send: 20 lines, then 10 a second."""
+_PACING = Pacing(burst=18, per_second=10)
+"""About what our ergo lets a client send (20 lines, then 10 a second) before it slows it down."""
 _LOOK_AGAIN_SECONDS = 0.5
 
 

@@ -97,13 +97,16 @@ class StandInController(Listener):
     def __init__(self, server: ErgoServer, account: str, password: str) -> None:
         super().__init__(server, account, password)
         self.answering = True
+        self.worker = ""
+        """Whose directives count."""
+        self.attempt = 1
         self.directives: list[str] = []
         """`<tag> <text>` of each, repeats left out."""
         self._seq = 1000
 
     def notice(self, message: Message) -> None:
         tag = message.tags.get(CONTROL_TAG)
-        if message.command != "PRIVMSG" or tag is None:
+        if message.command != "PRIVMSG" or tag is None or message.nick != self.worker:
             return
         told = f"{tag} {message.text}"
         if told not in self.directives:
@@ -124,12 +127,10 @@ class StandInController(Listener):
         lines = multiline_lines(channel, text, tags, "d", MultilineLimits())
         await self.client.request_lines(lines)
 
-    async def direct(
-        self, worker: str, directive: ToWorker, cause: str | None = None, repeat: bool = False
-    ) -> str:
+    async def direct(self, worker: str, directive: ToWorker, cause: str | None = None) -> str:
         """Send a directive and wait for its confirmation, a TAGMSG or a NOTICE; its command."""
-        self._seq += 0 if repeat else 1
-        tags = {CONTROL_TAG: f"{TASK}.1.{self._seq}"}
+        self._seq += 1
+        tags = {CONTROL_TAG: f"{TASK}.{self.attempt}.{self._seq}"}
         if cause:
             tags[REPLY_TAG] = cause
         place = len(self.seen)
@@ -162,7 +163,9 @@ class Stage:
     def workspace(self) -> Path:
         return Path(self.env.workspace)
 
-    async def start_worker(self, **changes: object) -> asyncio.subprocess.Process:
+    async def start_worker(
+        self, *, path: str = os.environ["PATH"], **changes: object
+    ) -> asyncio.subprocess.Process:
         """As the local spawner does it; ended with the stage, if it has not ended by then."""
         env = replace(self.env, **changes)  # type: ignore[arg-type]
         reader, writer = os.pipe()
@@ -170,7 +173,7 @@ class Stage:
         os.close(writer)
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-I", "-m", "worker"),
-            env={"PATH": os.environ["PATH"], SECRETS_FD: str(reader), **env.to_env()},
+            env={"PATH": path, SECRETS_FD: str(reader), **env.to_env()},
             pass_fds=(reader,),
             start_new_session=True,
         )
@@ -207,6 +210,7 @@ async def stage(
         alice = Listener(server, names["alice"], passwords["alice"])
         for listener in (controller, alice):
             await stack.enter_async_context(listener.connected())
+        controller.worker = names["hal"]
         await controller.own(server, channel, "Write a greeting", description)
         await alice.ask("JOIN", channel)
         env = WorkerEnv(
