@@ -186,6 +186,9 @@ class IrcSession:
         if message.command == "PING":
             self._send_now(Message("PONG", message.params))
             return
+        if message.command == "ERROR":  # the server's last word, and the reason to tell
+            self._abort(f"closed by the server: {message.text}")
+            return
         was_ready = self._ready.is_set()
         for line in self.registration.feed(message):
             self._send_now(line)

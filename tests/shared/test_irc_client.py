@@ -9,6 +9,7 @@ import os
 import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -121,6 +122,8 @@ async def test_a_dropped_connection_is_made_again_at_once(ergo: ErgoServer, uniq
         lost = await next_event(client, Disconnected)
         back = await next_event(client, Connected, seconds=2)
     assert (lost.connection, back.connection, back.nick) == (1, 2, unique)
+    assert lost.reason.startswith("closed by the server: ")
+    assert "tested" in lost.reason
 
 
 async def test_a_killed_server_is_found_again_when_it_is_back(
@@ -145,12 +148,19 @@ async def test_a_request_under_way_is_told_that_the_connection_is_lost(
 ) -> None:
     server = await private_ergo()
     async with online(anonymous(server, unique)) as client:
-        os.kill(server.pid, signal.SIGSTOP)
+        await freeze(server)
         async with asyncio.TaskGroup() as group:
             asked = group.create_task(outcome(client, Message("LIST")))
             await asyncio.sleep(0)
             os.kill(server.pid, signal.SIGKILL)
         assert isinstance(asked.result(), ConnectionLost)
+
+
+async def freeze(server: ErgoServer) -> None:
+    """Stop the process as a hung host would; not stopped yet when `kill` returns."""
+    os.kill(server.pid, signal.SIGSTOP)
+    stat = Path(f"/proc/{server.pid}/stat")
+    await until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T")
 
 
 async def outcome(client: IrcClient, message: Message) -> Exception | None:
@@ -173,7 +183,7 @@ async def test_a_frozen_server_is_noticed_by_its_silence(
         retry_max_seconds=0.5,
     )
     async with online(config) as client:
-        os.kill(server.pid, signal.SIGSTOP)
+        await freeze(server)
         with pytest.raises(RequestTimeout):
             await client.request(Message("LIST"), timeout=0.1)
         lost = await next_event(client, Disconnected, seconds=3)
@@ -197,7 +207,7 @@ async def test_leaving_a_frozen_server_is_bounded(private_ergo: MakeErgo, unique
     server = await private_ergo()
     started = asyncio.get_running_loop().time()
     async with online(anonymous(server, unique)):
-        os.kill(server.pid, signal.SIGSTOP)
+        await freeze(server)
     assert asyncio.get_running_loop().time() - started < 5
     os.kill(server.pid, signal.SIGCONT)
 
