@@ -35,7 +35,10 @@ def find_or_build(env: Mapping[str, str], say: Callable[[str], None]) -> Path:
     chosen = env.get("ERGO_BIN")
     if chosen:
         path = Path(chosen).expanduser().absolute()
-        require_usable(path)
+        try:
+            require_usable(path)
+        except LocalError as error:
+            raise LocalError(f"ERGO_BIN: {error}") from error
         return path
     return _on_path(env, say) or _cached_or_built(env, say)
 
