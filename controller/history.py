@@ -15,7 +15,7 @@ from controller.inputs import is_by, server_time, spoken
 from controller.rebuild import Listed, Need, Snapshot, read_back_to
 from controller.roster import Roster, who_request
 from controller.spawner import Spawner
-from shared.channels import AGENTS, FIREHOSE, TASKS, is_channel, parse_task_channel
+from shared.channels import AGENTS, FIREHOSE, TASKS, parse_task_channel
 from shared.directives import REPLY_TAG
 from shared.firehose import FirehoseError, Record, decode
 from shared.irc_client import IrcClient, Reply, RequestRefused, history_pages
@@ -68,15 +68,24 @@ class HistoryReader:
         return Gathered(snapshot, tuple(i for found in present for i in found), self._said(lines))
 
     async def description_posts(self, need: Need) -> tuple[list[Message], Message | None]:
-        """The channel's messages, and the command that a description came from."""
-        posts = [m async for m in history_pages(self.client, need.channel)]
+        """Our own lines in the channel, and the command that its description came from.
+
+        Only ours: anybody can send the tag of a description.
+        """
+        lines = await self._whole(need.channel)
+        ours = [line for line in lines if is_by(self.account, line)]
         if need.cause is None or need.at is None:
-            return posts, None
-        place = posts if need.at == need.channel else None
-        if place is None and is_channel(need.at):
-            place = [m async for m in history_pages(self.client, need.at)]
-        found = (m for m in place or () if m.tags.get("msgid") == need.cause)
-        return posts, next(found, None)
+            return ours, None
+        place = lines if need.at == need.channel else await self._whole(need.at)
+        found = (line for line in place if line.tags.get("msgid") == need.cause)
+        return ours, next(found, None)
+
+    async def _whole(self, target: str) -> list[Message]:
+        """The history of a channel, or with an account, oldest first; empty where there is none."""
+        try:
+            return [line async for line in history_pages(self.client, target)][::-1]
+        except RequestRefused:
+            return []
 
     # One kind of request each
 

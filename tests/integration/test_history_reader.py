@@ -11,11 +11,14 @@ from pathlib import Path
 from controller.effects import Joined
 from controller.firehose_log import FirehoseLog
 from controller.history import Gathered, HistoryReader
+from controller.rebuild import Need, choose_description
 from controller.rooms import Rooms
 from controller.roster import Roster
 from controller.spawner.local import LocalSpawner, LocalWorkers
+from controller.speech import Speech
 from controller.writes import PacedWrites
-from shared.directives import REPLY_TAG
+from shared.description import checksum
+from shared.directives import DESCRIPTION_TAG, REPLY_TAG
 from shared.firehose import Event
 from shared.ircv3.message import Message
 from shared.ircv3.metadata import metadata_set
@@ -33,10 +36,13 @@ async def _prepare(peer: Peer, *channels: str) -> None:
             await rooms.make(channel)
 
 
-async def _gather(peer: Peer, folder: Path) -> Gathered:
+def _reader(peer: Peer, folder: Path) -> HistoryReader:
     spawner = LocalSpawner(LocalWorkers(folder, {}))
-    reader = HistoryReader(peer.client, spawner, "controller", time.time, 300)
-    return await reader.gather(Roster("controller"))
+    return HistoryReader(peer.client, spawner, "controller", time.time, 300)
+
+
+async def _gather(peer: Peer, folder: Path) -> Gathered:
+    return await _reader(peer, folder).gather(Roster("controller"))
 
 
 async def test_three_thousand_events_are_read_whole_between_joins_and_quits(
@@ -90,3 +96,25 @@ async def test_all_that_the_server_holds_is_gathered(private_ergo: Ergos, tmp_pa
         ("#tasks", "!tasks", False), ("#task-1", "a note", False), ("#tasks", "!new more", False),
     ]  # fmt: skip
     assert gathered.present == (Joined("#task-1", "alice", "alice", live=False),)
+
+
+async def test_a_damaged_description_comes_back_from_our_posts_and_nobody_else_s(
+    private_ergo: Ergos, tmp_path: Path
+) -> None:
+    ergo = await private_ergo()
+    password, alice_password = await ergo.add_account("controller"), await ergo.add_account("alice")
+    text = "line of a long text 🐙\n" * 500
+    async with (
+        on_irc(ergo, "controller", password, oper=True) as peer,
+        on_irc(ergo, "alice", alice_password) as alice,
+    ):
+        await _prepare(peer, "#task-1")
+        await alice.ask("JOIN", "#tasks")
+        await alice.ask("JOIN", "#task-1")
+        msgid = await alice.say("#tasks", "!new the short form")
+        await Speech(peer.client, 350).post_description("#task-1", text)
+        await alice.say("#task-1", "forged", {DESCRIPTION_TAG: checksum("forged")})
+        need = Need("#task-1", cause=msgid, at="#tasks")
+        posts, command = await _reader(peer, tmp_path).description_posts(need)
+    assert choose_description(need, posts, command) == text
+    assert choose_description(need, (), command) == "the short form"
