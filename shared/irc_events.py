@@ -61,7 +61,7 @@ class ClientConfig:
     pacing: Pacing | None = None
     """None sends everything at once."""
     connect_timeout_seconds: float = 20
-    """From the first packet to the end of the welcome."""
+    """For the connection to open, and again for the login to end."""
     ping_after_seconds: float = 30
     """Silence of the server after which we ask whether it is there."""
     ping_timeout_seconds: float = 15
