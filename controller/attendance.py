@@ -10,7 +10,8 @@ from controller.environment import model_name
 from controller.transition import Told, event
 from controller.world import World
 from shared.ircv3.casemap import fold
-from shared.task import Status, Task, changes
+from shared.task import Status, Task
+from shared.task_metadata import changes
 
 
 def on_joined(world: World, joined: Joined, now: float) -> list[Job]:

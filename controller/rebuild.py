@@ -23,16 +23,8 @@ from shared.directives import DESCRIPTION_TAG
 from shared.firehose import Event, Record
 from shared.ircv3.casemap import Folded, fold
 from shared.ircv3.message import Message
-from shared.task import (
-    Problems,
-    Status,
-    Task,
-    Why,
-    from_metadata,
-    parse_reason,
-    title_from,
-    title_of_topic,
-)
+from shared.task import Status, Task, Why, parse_reason, title_from, title_of_topic
+from shared.task_metadata import Problems, from_metadata
 
 OVERLAP_SECONDS = 60.0
 """#firehose is read so far back behind the watermark: the last writes may be lost."""

@@ -21,7 +21,8 @@ from controller.world import World
 from shared import description
 from shared.channels import TASKS
 from shared.ircv3.casemap import Folded, fold
-from shared.task import Problems, Status, Task, from_metadata, to_metadata
+from shared.task import Status, Task
+from shared.task_metadata import Problems, from_metadata, to_metadata
 
 
 def drift(

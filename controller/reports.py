@@ -29,7 +29,8 @@ from shared.directives import (
     parse_from_worker,
 )
 from shared.ircv3.casemap import fold
-from shared.task import Status, Task, Why, changes, parse_reason
+from shared.task import Status, Task, Why, parse_reason
+from shared.task_metadata import changes
 
 _WORKERS_OWN = frozenset(Why) - {Why.KILLED, Why.VANISHED}
 """Reasons that a worker may give."""

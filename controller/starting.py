@@ -21,7 +21,8 @@ from controller.transition import Told, event, move, start_effects, starting
 from controller.world import World
 from shared.channels import AGENTS, TASKS
 from shared.ircv3.casemap import fold
-from shared.task import Reason, Run, Status, Task, Why, changes
+from shared.task import Reason, Run, Status, Task, Why
+from shared.task_metadata import changes
 
 FAILURES_UNTIL_WAIT = 3
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 60, 900

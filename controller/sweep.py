@@ -23,7 +23,8 @@ from controller.starting import adopt, block, count_failed_start, start, start_a
 from controller.transition import Told, event, move
 from controller.world import World
 from shared.channels import TASKS
-from shared.task import Reason, Status, Task, Why, changes
+from shared.task import Reason, Status, Task, Why
+from shared.task_metadata import changes
 
 _INFRASTRUCTURE = frozenset({"", "evicted", "killed", "vanished"})
 """Causes that are not the worker's fault: resumed once on the same workspace."""

@@ -27,7 +27,8 @@ from controller.spawner import WorkerRef
 from controller.world import World
 from shared.directives import Leave, Resume, ToWorker
 from shared.firehose import Event
-from shared.task import Status, Task, Why, changes, parse_reason
+from shared.task import Status, Task, Why, parse_reason
+from shared.task_metadata import changes
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,8 @@ from controller.transition import event
 from controller.world import World
 from shared import description
 from shared.channels import TASKS, TaskChannel
-from shared.task import Status, Task, Times, title_from, to_metadata
+from shared.task import Status, Task, Times, title_from
+from shared.task_metadata import to_metadata
 
 _ENDING_CHARS = 40
 

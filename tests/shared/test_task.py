@@ -3,7 +3,6 @@ from hypothesis import strategies as st
 
 from shared.description import cut_bytes
 from shared.task import (
-    Problems,
     Reason,
     Run,
     Status,
@@ -11,14 +10,12 @@ from shared.task import (
     Times,
     Usage,
     Why,
-    changes,
     format_topic,
-    from_metadata,
     parse_reason,
     title_from,
     title_of_topic,
-    to_metadata,
 )
+from shared.task_metadata import Problems, changes, from_metadata, to_metadata
 
 FULL = Task(
     channel="#web-task-12",

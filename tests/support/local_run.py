@@ -16,7 +16,8 @@ from shared.firehose import Record, decode
 from shared.irc_client import history_pages
 from shared.ircv3.message import Message
 from shared.ircv3.metadata import metadata_list, parse_metadata
-from shared.task import Problems, Task, from_metadata
+from shared.task import Task
+from shared.task_metadata import Problems, from_metadata
 from tests.support.ergo_server import ErgoServer
 from tests.support.irc_peer import Peer, on_irc
 
