@@ -179,7 +179,7 @@ class Board:
             self.workers is not None
             and self.workers.complete
             and not live.spawning
-            and self.workers_asked_at >= live.started_at
+            and self.workers_asked_at > live.started_at
             and not self.seen(task)
         )
 

@@ -22,7 +22,7 @@ from shared.task import Task
 _ARGS_BYTES = 80
 _NAME_CHARS = 40
 _SECRET = re.compile(
-    r"(?i)((?:token|secret|password|passwd|api[_-]?key|authorization|bearer)\W{1,3})\S+"
+    r"(?i)((?:token|secret|password|passwd|api[_-]?key|authorization)\W{1,3}(?:bearer |basic )?)\S+"
     r"|[A-Za-z0-9+/_-]{32,}"
 )
 

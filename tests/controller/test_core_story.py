@@ -104,8 +104,13 @@ def test_ready_starts_a_worker_when_all_workers_are_known() -> None:
         requester="alice",
         maintainers=("mia",),
     )
-    queued = {"status": "ready", "prev_status": "pending", "rev": 1}
-    started = {"status": "in_progress", "prev_status": "ready", "rev": 2, "attempt": 1}
+    queued: dict[str, Any] = {"status": "ready", "prev_status": "pending", "rev": 1}
+    started: dict[str, Any] = {
+        "status": "in_progress",
+        "prev_status": "ready",
+        "rev": 2,
+        "attempt": 1,
+    }
     placed = "#task-1 is ready, place 1 of 1 in the queue; a worker is being started"
     assert story.say("!ready", T) == [
         Job(

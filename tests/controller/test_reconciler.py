@@ -125,9 +125,9 @@ def test_nothing_is_started_before_a_list_is_there() -> None:
 
 def test_a_list_from_before_a_start_proves_nothing() -> None:
     board = board_of(task(1, Status.IN_PROGRESS, run=RUN))
-    board.live("#task-1").started_at = NOW + 1
-    assert plan(board, SETTINGS, NOW) == []
     board.live("#task-1").started_at = NOW
+    assert plan(board, SETTINGS, NOW) == []
+    board.live("#task-1").started_at = NOW - 1
     assert plan(board, SETTINGS, NOW) == [Gone("#task-1", "")]
 
 

@@ -158,7 +158,8 @@ def test_after_its_end_only_totals_of_the_attempt_count(command: str) -> None:
 
 def test_a_directive_of_an_unknown_kind_is_answered() -> None:
     story = Story().running()
-    for seq, directive in enumerate(("[dance]", PermissionAsked("1-1", "bash", "ls")), 1):
+    unknown: tuple[str | PermissionAsked, ...] = ("[dance]", PermissionAsked("1-1", "bash", "ls"))
+    for seq, directive in enumerate(unknown, 1):
         (refusal,) = only(story.report(directive, seq), Refuse)
         assert refusal.why == "this controller does not know that directive"
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from controller.effects import Answer, Handled, Job, Say
 from shared.task import Status
 from tests.support.core_story import Story, answers, effects, only, said
 
-PEOPLE = {
+PEOPLE: dict[Role, dict[str, Any]] = {
     Role.ANYONE: {"nick": "guest", "account": None},
     Role.MEMBER: {"nick": "bob"},
     Role.REQUESTER: {"nick": "alice"},
@@ -126,7 +127,7 @@ def test_an_unknown_command_gets_one_private_line(text: str, line: str) -> None:
         pytest.param({"live": False}, id="the past"),
     ],
 )
-def test_an_unknown_command_is_met_with_silence_from(more: dict[str, object]) -> None:
+def test_an_unknown_command_is_met_with_silence_from(more: dict[str, Any]) -> None:
     assert Story().drafted().say("!xyzzy", "#task-1", **more) == []
 
 
@@ -140,11 +141,11 @@ def test_an_unknown_command_is_met_with_silence_from(more: dict[str, object]) ->
         pytest.param({"tags": {"+ergonaut/control": "1.1.1"}}, id="a person with the control tag"),
     ],
 )
-def test_no_command_is_taken_from(more: dict[str, object]) -> None:
+def test_no_command_is_taken_from(more: dict[str, Any]) -> None:
     story = Story().running()
     more.setdefault("place", "#task-1")
     for text in ("!archive", "!tasks", "controller: tasks"):
-        assert story.say(text, **more) == []  # type: ignore[arg-type]
+        assert story.say(text, **more) == []
     assert story.task().status is Status.IN_PROGRESS
 
 
