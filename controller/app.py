@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import time
+from contextlib import suppress
 from importlib.metadata import version
 from itertools import count
 
@@ -39,7 +40,8 @@ def run(settings: Settings) -> None:
             if isinstance(error, ControllerError):
                 raise error from None
             if isinstance(error, LoginRefused):
-                raise StartRefused(f"{error}; check IRC_NICK and IRC_SASL_PASSWORD") from None
+                hint = "; check IRC_NICK and IRC_SASL_PASSWORD" if error.code == "904" else ""
+                raise StartRefused(f"{error}{hint}") from None
         raise
 
 
@@ -80,8 +82,9 @@ class Readiness:
     def tell(self) -> None:
         """Write `ready` and close the descriptor."""
         if self._descriptor is not None:
-            os.write(self._descriptor, b"ready\n")
-            os.close(self._descriptor)
+            with suppress(OSError):  # nobody listens any more
+                os.write(self._descriptor, b"ready\n")
+                os.close(self._descriptor)
             self._descriptor = None
 
 

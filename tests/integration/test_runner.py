@@ -10,6 +10,11 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
+import pytest
+
+from controller.board import Board
+from controller.core import Core
+from controller.deciding import Deciding
 from controller.directive_desk import DirectiveDesk
 from controller.effects import (
     AccountTaken,
@@ -25,9 +30,13 @@ from controller.effects import (
     SetModerated,
     Spawn,
     SpawnFailed,
+    Spoken,
+    Tick,
 )
 from controller.engine import Engine
 from controller.firehose_log import FirehoseLog
+from controller.limits import CoreSettings
+from controller.rebuild import Rebuilt
 from controller.rooms import Rooms
 from controller.runner import Hands, Runner
 from controller.spawner.local import LocalSpawner, LocalWorkers
@@ -153,3 +162,23 @@ async def test_a_start_that_fails_is_told_to_the_core(
     assert isinstance(failed, SpawnFailed)
     assert (failed.channel, failed.attempt, failed.transient) == ("#task-7", 2, False)
     assert failed.message.startswith("the worker of task 7 cannot be started")
+
+
+class Defective(Core):
+    def feed(self, input: Input, now: float) -> list[Job]:
+        raise ZeroDivisionError
+
+
+async def test_a_line_that_hits_a_defect_is_answered_and_left(
+    ergo: ErgoServer, unique: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with _desk(ergo, unique, tmp_path) as desk:
+        core = Defective(CoreSettings(worker=_ENV), Rebuilt(Board()))
+        deciding = Deciding(core, desk.runner, time.time)
+        deciding.decide(Spoken(desk.room, "alice", "alice", "!oops", "m1", 5.0))
+        line = await desk.listener.hears_text("hit a defect")
+        assert line.tags[REPLY_TAG] == "m1"
+        assert await desk.fed.get() == Handled("m1", 5.0)
+        assert "ZeroDivisionError" in caplog.text
+        with pytest.raises(ZeroDivisionError):
+            deciding.decide(Tick())
