@@ -84,10 +84,12 @@ class App:
     async def _equip(self, title: str) -> None:
         env = self._settings.env
         workspace = await asyncio.to_thread(open_workspace, env.workspace, env.state)
-        host = await preparation.start_tools(self._settings, workspace, self._redactor)
-        self._stack.push_async_callback(host.close)
+        kit = preparation.Kit(self._settings, workspace, self._redactor, self._stack)
+        tools = await preparation.start_tools(kit)
         told = await self._look_around(title)
-        made = await preparation.equip(self._settings, workspace, told, host.tools, self._redactor)
+        made = await preparation.equip(kit, told, tools)
+        if env.budget_usd and not made.price_is_known:
+            self._voice.note(f"the price of {env.worker_model} is unknown: no budget can hold it")
         self.bridge.use(
             lambda group: Runs(made.agent, env.usage, group, self.bridge.feed, self.bridge.tell)
         )

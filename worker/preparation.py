@@ -9,18 +9,20 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from shared.ircv3.message import Message
 from shared.task import title_from
-from shared.worker_env import WorkerEnv, WorkerSecrets
+from shared.worker_env import WorkerEnv
 from worker import memory, prompt, trust
 from worker.agent.agent import Agent, AgentConfig
+from worker.agent.cost import cost_usd
 from worker.agent.errors import TranscriptError
 from worker.agent.limits import Limits
-from worker.agent.messages import UserMessage
+from worker.agent.messages import Usage, UserMessage
 from worker.agent.transcript import Header, Transcript
 from worker.ask_human import AskHuman
 from worker.effects import Prepared, RoomLine
@@ -35,12 +37,12 @@ if TYPE_CHECKING:
     from worker.agent.messages import ToolCall
     from worker.agent.model import Model
     from worker.agent.toolcalls import AfterTool
-    from worker.tool_host import ToolHost
     from worker.tools import Tool, ToolResult
 
 _log = logging.getLogger(__name__)
 
 REHEARSAL = "rehearsal"
+_ANY_USAGE = Usage(input_tokens=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +56,32 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
+class Kit:
+    """What preparing needs; what has to be closed goes on the stack."""
+
+    settings: Settings
+    workspace: Workspace
+    redactor: Redactor
+    stack: AsyncExitStack
+
+
+@dataclass(frozen=True, slots=True)
 class Equipment:
     """A worker that can begin."""
 
     agent: Agent
     first: Prepared
+    price_is_known: bool
 
 
-async def start_tools(settings: Settings, workspace: Workspace, redactor: Redactor) -> ToolHost:
+async def start_tools(kit: Kit) -> Sequence[Tool]:
     """Raises StartFailed where tools may not run, or do not."""
     from worker import sandbox
     from worker.tool_host import ToolHost, ToolHostError
 
-    env, surroundings = settings.env, settings.surroundings
+    env, surroundings = kit.settings.env, kit.settings.surroundings
     hidden = Path(env.sandbox_hide) if env.sandbox_hide else None
-    layout = await asyncio.to_thread(sandbox.survey, workspace.path, hidden, surroundings)
+    layout = await asyncio.to_thread(sandbox.survey, kit.workspace.path, hidden, surroundings)
     setting: Literal["auto", "none"] = "none" if env.sandbox == "none" else "auto"
     probed = sandbox.ProbeResult("")
     if setting == "auto":
@@ -78,16 +91,16 @@ async def start_tools(settings: Settings, workspace: Workspace, redactor: Redact
         raise StartFailed(chosen.reason)
     launch = sandbox.host_launch(chosen, layout, surroundings)
     try:
-        return await ToolHost.start(launch, redactor.redact)
+        host = await ToolHost.start(launch, kit.redactor.redact)
     except (ToolHostError, OSError) as error:
         raise StartFailed(str(error)) from error
+    kit.stack.push_async_callback(host.close)
+    return host.tools
 
 
-async def equip(
-    settings: Settings, workspace: Workspace, told: Told, tools: Sequence[Tool], redactor: Redactor
-) -> Equipment:
+async def equip(kit: Kit, told: Told, tools: Sequence[Tool]) -> Equipment:
     """The agent and what to tell it first. Raises StartFailed, TranscriptError."""
-    env = settings.env
+    env, workspace = kit.settings.env, kit.workspace
     assignment = _assignment(env, told)
     everything = (*tools, AskHuman())
     old = await asyncio.to_thread(_load, workspace)
@@ -101,15 +114,17 @@ async def equip(
         header = Header(prompt.system_prompt(assignment, fence), specs, fence, _model_name(env))
         transcript = await asyncio.to_thread(Transcript.create, workspace.transcript, header)
         first = _fresh(assignment, told, fence, env)
+    kit.stack.callback(transcript.close)
     config = AgentConfig(
         system=transcript.header.system,
-        model=_model(env, settings.secrets, transcript.header.fence),
+        model=_model(kit, transcript.header.fence),
         tools=everything,
         transcript=transcript,
-        after_tool=_redacting(redactor),
+        after_tool=_redacting(kit.redactor),
         limits=Limits(turns=env.agent_max_turns),
     )
-    return Equipment(Agent(config), first)
+    priced = cost_usd(_ANY_USAGE, _model_name(env)) is not None
+    return Equipment(Agent(config), first, priced)
 
 
 def _load(workspace: Workspace) -> Transcript | None:
@@ -170,7 +185,8 @@ def _model_name(env: WorkerEnv) -> str:
     return REHEARSAL if env.model == REHEARSAL else env.worker_model
 
 
-def _model(env: WorkerEnv, kept: WorkerSecrets, fence: str) -> Model:
+def _model(kit: Kit, fence: str) -> Model:
+    env, kept = kit.settings.env, kit.settings.secrets
     if env.model == REHEARSAL:
         from worker.agent.rehearsal import RehearsalModel
 
@@ -180,7 +196,9 @@ def _model(env: WorkerEnv, kept: WorkerSecrets, fence: str) -> Model:
     from worker.agent.anthropic_model import AnthropicConfig, AnthropicModel
 
     base_url = env.anthropic_base_url or None
-    return AnthropicModel(AnthropicConfig(env.worker_model, kept.anthropic_api_key, base_url))
+    model = AnthropicModel(AnthropicConfig(env.worker_model, kept.anthropic_api_key, base_url))
+    kit.stack.push_async_callback(model.close)
+    return model
 
 
 def _redacting(redactor: Redactor) -> AfterTool:

@@ -17,8 +17,8 @@ from worker.inbound import Room
 
 _TOPIC = "332"
 _AROUND = 5
-HISTORY_ROWS = 1000
-"""How far back a start reads, unless the description lies further."""
+HISTORY_ROWS = 2000
+"""How far back a start reads."""
 
 
 class Presence:
@@ -53,18 +53,22 @@ class Presence:
         self.room = replace(self.room, pool=frozenset(names))
 
     async def history(self, rows: int = HISTORY_ROWS) -> list[Message]:
-        """The newest messages of the channel, oldest first."""
+        """The newest messages of the channel, oldest first; none where the server keeps none."""
         found: list[Message] = []
-        async for message in history_pages(self._client, self.room.channel):
-            found.append(message)
-            if len(found) >= rows:
-                break
+        with suppress(RequestRefused):
+            async for message in history_pages(self._client, self.room.channel):
+                found.append(message)
+                if len(found) >= rows:
+                    break
         return found[::-1]
 
     async def since(self, msgid: str) -> list[Message]:
         """What was said after this message while we were away."""
-        pages = history_pages(self._client, self.room.channel, after=msgid)
-        return [message async for message in pages]
+        found: list[Message] = []
+        with suppress(RequestRefused):
+            async for message in history_pages(self._client, self.room.channel, after=msgid):
+                found.append(message)
+        return found
 
     async def find(self, msgid: str) -> Message | None:
         """One message of the channel by its msgid."""

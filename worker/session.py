@@ -287,6 +287,7 @@ class Session:
         """The words at once; the end when what runs has ended and the totals are told."""
         self.phase = Phase.LEAVING
         self._departure = leave
+        self._awaited = None
         farewell = Say(leave.farewell, urgent=True)
         if self._work.running:
             return [farewell, *last, effects.Abort()]

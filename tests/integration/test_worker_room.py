@@ -192,6 +192,27 @@ async def test_without_a_sandbox_it_says_so_and_goes(
         assert room.told()[0].startswith("[status] blocked failed: no sandbox for tools")
 
 
+async def test_without_a_key_for_its_model_it_says_so_and_goes(
+    ergo: ErgoServer, unique: str, tmp_path: Path
+) -> None:
+    async with stage(ergo, unique, tmp_path, QUESTION) as room:
+        worker = await room.start_worker(model="anthropic", worker_model="claude-sonnet-4-6")
+        await room.alice.until(room.is_said("there is no ANTHROPIC_API_KEY"))
+        assert await worker.wait() == 4
+
+
+@pytest.mark.sandbox
+async def test_behind_the_sandbox_it_works_in_its_workspace_and_sees_nothing_else(
+    ergo: ErgoServer, unique: str, tmp_path: Path
+) -> None:
+    steps = f"write in.txt: in\nrun test ! -e {tmp_path}/state && touch out.txt"
+    async with stage(ergo, unique, tmp_path, steps) as room:
+        await room.start_worker(sandbox="auto", sandbox_hide=str(tmp_path))
+        summary = await room.alice.until(room.is_said("## Summary"))
+        assert "failed" not in summary.text
+        assert (room.workspace / "out.txt").exists()
+
+
 async def test_a_wrong_password_ends_it_at_once(
     ergo: ErgoServer, unique: str, tmp_path: Path
 ) -> None:
