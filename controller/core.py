@@ -54,6 +54,8 @@ class Core:
     def __init__(self, settings: CoreSettings, start: Rebuilt) -> None:
         self.world = World(settings, start.board)
         self._start = start
+        self._synced = False
+        """The missed lines are dealt with: the first list of a sweep comes after them."""
         self._intake = Intake(settings, start.causes, start.answered, start.board.watermark)
 
     def begin(self, now: float) -> list[Job]:
@@ -68,7 +70,10 @@ class Core:
 
     def feed(self, input: Input, now: float) -> list[Job]:
         """Decide. `now` in unix seconds."""
-        jobs = [*self._decide(input, now), *start_ready(self.world, now)]
+        jobs = self._decide(input, now)
+        self._synced |= isinstance(input, WorkersListed)
+        if self._synced:
+            jobs += start_ready(self.world, now)
         for job in jobs:
             for effect in job.effects:
                 if isinstance(effect, Handled):

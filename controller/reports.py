@@ -151,7 +151,8 @@ def _said(world: World, old: Task, task: Task) -> tuple[Effect, ...]:
     if task.status is Status.FOR_REVIEW:
         steps = "!complete accepts it, !reopen <note> sends it back, or talk to the worker here"
         return (to_requester(world, task, f"{channel} is ready for review: {steps}"),)
-    return (to_requester(world, task, f"{channel} is {state(task)}; {next_step(task)}"),)
+    # The worker itself has called the requester, with the question or the cause.
+    return (Say(channel, (f"{channel} is {state(task)}; {next_step(task)}",), notice=True),)
 
 
 def to_requester(world: World, task: Task, text: str) -> Say:
@@ -172,7 +173,7 @@ def _meta(world: World, report: Report, key: str, value: str) -> _Done | str:
         return _Done()
     world.board.put(task)
     written = changes(old, task)
-    effects: list[Effect] = [_meta_event(report, old, task, key)]
+    effects = _meta_events(report, old, task, key)
     if written:
         effects.append(SetMetadata(task.channel, written))
     if task.title != old.title:
@@ -180,21 +181,20 @@ def _meta(world: World, report: Report, key: str, value: str) -> _Done | str:
     return _Done(tuple(effects))
 
 
-def _meta_event(report: Report, old: Task, task: Task, key: str) -> Effect:
-    told = report.told
-    if task.usage == old.usage:
+def _meta_events(report: Report, old: Task, task: Task, key: str) -> list[Effect]:
+    """`cost` where it has a field for what changed; turns stand in METADATA alone."""
+    told, usage = report.told, task.usage
+    if usage == old.usage:
         value = ",".join(task.blocked_by) if key == "blocked_by" else getattr(task, key)
-        return event(task, "task_updated", told, field=key, value=value or "")
-    usage = task.usage
-    return event(
-        task,
-        "cost",
-        told,
-        worker=task.run.worker,
-        cost_usd=round(usage.cost_usd, 6),
-        tokens_in=usage.tokens_in,
-        tokens_out=usage.tokens_out,
-    )
+        return [event(task, "task_updated", told, field=key, value=value or "")]
+    totals = {
+        "cost_usd": round(usage.cost_usd, 6),
+        "tokens_in": usage.tokens_in,
+        "tokens_out": usage.tokens_out,
+    }
+    if key not in (*totals, "cost"):
+        return []
+    return [event(task, "cost", told, worker=task.run.worker, **totals)]
 
 
 def _bye(world: World, report: Report, bye: Bye, now: float) -> _Done:

@@ -179,12 +179,8 @@ def test_a_question_is_blocked_on_and_answered_in_plain_text() -> None:
         SetTopic(T, "[blocked] Write a haiku"),
         SetModerated(T, True),
         Confirm("HAL-9000", "m3"),
-        Say(
-            T,
-            (
-                "alice: #task-1 is blocked (it waits for an answer: Which season?); "
-                "answer here in plain text",
-            ),
+        notice(
+            "#task-1 is blocked (it waits for an answer: Which season?); answer here in plain text"
         ),
     )
     (job,) = story.say("Autumn, please", T)
