@@ -32,7 +32,6 @@ class Bot:
         while True:
             event = await events.get()
             if isinstance(event, Connected):
-                _log.info("connected as %s", event.nick)
                 await self._serve(event)
 
     async def _serve(self, connected: Connected) -> None:

@@ -5,6 +5,7 @@ server holds, and whatever goes wrong ends it as a whole.
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -49,6 +50,8 @@ from shared.irc_client import (
 )
 from shared.ircv3.casemap import fold
 from shared.ircv3.message import Message
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +152,7 @@ class Connection:
         deciding = Deciding(Core(office.core, rebuilt), Runner(hands, group), office.clock)
         deciding.begin()
         await self._catch_up(deciding, gathered, rebuilt, reader)
+        _log.info("at work as %s, with %d tasks", self._account, len(rebuilt.board))
         group.create_task(self._sweep())
         when_ready()
         await deciding.run(self._inputs)

@@ -33,7 +33,8 @@ async def become_operator(request: Request, nick: str, password: str) -> None:
     reply = await request(Message("OPER", (OPER_NAME, password)))
     if reply.error is not None:
         raise StartRefused(
-            f"the server refuses OPER {OPER_NAME}: {reply.error.text}; check IRC_OPER_PASSWORD"
+            f"the server refuses OPER {OPER_NAME} ({reply.error.text.rstrip('.')}); "
+            "check IRC_OPER_PASSWORD"
         )
 
 
