@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import tempfile
 import time
 from contextlib import suppress
 from importlib.metadata import version
 from itertools import count
+from pathlib import Path
 
 from pydantic import SecretStr
 
@@ -16,7 +18,6 @@ from controller.bot import Bot, leaves
 from controller.connection import Office
 from controller.errors import ControllerError, SettingsError, StartRefused
 from controller.limits import CoreSettings
-from controller.local.home import Home
 from controller.settings import Settings, worker_surroundings
 from controller.spawner.local import LocalSpawner, LocalWorkers
 from shared.directives import PROTOCOL
@@ -31,8 +32,8 @@ def run(settings: Settings) -> None:
     """Until SIGINT or SIGTERM. Raises ControllerError."""
     _require_secrets(settings)
     set_up_logging(secrets=_secrets(settings))
-    home = Home(settings.ergonaut_home.expanduser().absolute())
-    home.prepare()
+    home = settings.ergonaut_home.expanduser().absolute()
+    _require_writable(home)
     try:
         asyncio.run(_run(settings, home))
     except ExceptionGroup as group:
@@ -45,9 +46,9 @@ def run(settings: Settings) -> None:
         raise
 
 
-async def _run(settings: Settings, home: Home) -> None:
+async def _run(settings: Settings, home: Path) -> None:
     client = IrcClient(_client_config(settings))
-    spawner = LocalSpawner(LocalWorkers(home.root, worker_surroundings()))
+    spawner = LocalSpawner(LocalWorkers(home, worker_surroundings()))
     office = Office(
         client=client,
         spawner=spawner,
@@ -97,6 +98,17 @@ def _require_secrets(settings: Settings) -> None:
     if missing:
         lines = (f"{name.upper()} is not set; the controller cannot log in" for name in missing)
         raise SettingsError("\n".join(lines))
+
+
+def _require_writable(home: Path) -> None:
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=home):
+            pass
+    except OSError as error:
+        raise StartRefused(
+            f"ERGONAUT_HOME={home} cannot be written ({error.strerror}); name another folder"
+        ) from error
 
 
 def _secrets(settings: Settings) -> list[str]:
