@@ -122,12 +122,19 @@ class Board:
     def live(self, channel: str) -> Live:
         return self._live.setdefault(fold(channel), Live())
 
+    def last_activity(self, task: Task) -> float:
+        """When something last happened to it, as far as we know."""
+        live = self._live.get(fold(task.channel))
+        entered = max(task.times.entered.values(), default=task.created)
+        return entered if live is None else max(live.last_activity, entered)
+
     def take_number(self) -> int:
         number = self.next_number
         self.next_number += 1
         return number
 
     def __iter__(self) -> Iterator[Task]:
+        """Oldest first; what goes on meanwhile does not disturb it."""
         return iter(list(self._tasks.values()))
 
     def __len__(self) -> int:

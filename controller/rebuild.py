@@ -14,7 +14,7 @@ from controller.effects import Job
 from controller.limits import CoreSettings
 from controller.nicks import pool_from_metadata
 from controller.redo import Redone, event_of_description, redo
-from controller.repairs import drift
+from controller.repairs import OnServer, drift
 from controller.spawner import WorkerList
 from controller.transition import question_of
 from shared import description
@@ -96,20 +96,19 @@ def rebuild(snapshot: Snapshot, settings: CoreSettings, now: float) -> Rebuilt:
     board.snapshot_at = _number(tasks_values.get("snapshot"))
     board.next_number = max(1, int(_number(tasks_values.get("next_task"))))
     board.pool = pool_from_metadata(stored.get(fold(AGENTS), {}))
-    topics = {fold(row.channel): row.topic for row in snapshot.channels}
-    damaged = _read_tasks(board, snapshot, stored, found)
+    on_server = _read_tasks(board, snapshot, stored, found)
     redone = redo(board, snapshot.records)
     board.listed(snapshot.workers, snapshot.workers_asked_at)
-    _drop_gone(board, topics.keys(), found)
+    _drop_gone(board, on_server.keys(), found)
     _revive(board, redone)
     found.extend(f"{task.channel} has no requester" for task in board if not task.requester)
     return Rebuilt(
         board=board,
         causes={cause: tuple(records) for cause, records in redone.causes.items()},
         answered=snapshot.answered,
-        needs=tuple(_needs(board, redone, damaged)),
+        needs=tuple(_needs(board, redone, on_server)),
         problems=tuple(found),
-        repairs=tuple(drift(board, settings, topics, stored)),
+        repairs=tuple(drift(board, settings, on_server)),
     )
 
 
@@ -125,30 +124,30 @@ def _read_tasks(
     snapshot: Snapshot,
     stored: Mapping[Folded, Mapping[str, str]],
     found: Problems,
-) -> set[Folded]:
-    """Every task channel; those whose description is damaged are returned."""
-    damaged = set()
-    for row in snapshot.channels:
-        if parse_task_channel(row.channel) is None:
-            continue
-        values = stored.get(fold(row.channel), {})
-        task, whole = _read(row, values, found)
+) -> dict[Folded, OnServer]:
+    """Put every task channel on the board, as the server has it."""
+    on_server = {}
+    named = [(parse_task_channel(row.channel), row) for row in snapshot.channels]
+    ours = [(channel.number, row) for channel, row in named if channel is not None]
+    for _, row in sorted(ours, key=lambda numbered: numbered[0]):
+        task, on_server[fold(row.channel)] = _read(row, stored.get(fold(row.channel), {}), found)
         board.put(task)
-        if not whole:
-            damaged.add(fold(row.channel))
-    return damaged
+    return on_server
 
 
-def _read(row: Listed, values: Mapping[str, str], found: Problems) -> tuple[Task, bool]:
-    """A task, and whether its description is whole. A missing requester may still be found."""
+def _read(row: Listed, values: Mapping[str, str], found: Problems) -> tuple[Task, OnServer]:
+    """A missing requester is no problem yet: the log may name it."""
     of_task = Problems()
     task = from_metadata(row.channel, values, title_of_topic(row.topic), of_task)
-    found.extend(f"{row.channel}: {p}" for p in of_task if not p.endswith("has no requester"))
+    unreadable = [p for p in of_task if not p.endswith("has no requester")]
+    found.extend(f"{row.channel}: {problem}" for problem in unreadable)
     try:
         text = description.from_pieces(values)
     except description.DescriptionDamaged:
-        return task, False
-    return replace(task, description=text, title=task.title or title_from(text)), bool(text)
+        text = ""
+    task = replace(task, description=text, title=task.title or title_from(text))
+    known = task if "status" in values else None
+    return task, OnServer(row.topic, known, bool(text), not unreadable)
 
 
 def _drop_gone(board: Board, listed: Collection[Folded], found: Problems) -> None:
@@ -164,6 +163,8 @@ def _drop_gone(board: Board, listed: Collection[Folded], found: Problems) -> Non
 def _revive(board: Board, redone: Redone) -> None:
     """What follows from the stored facts for the worker of the current attempt."""
     for task in board:
+        if task.run.attempt == 0:
+            continue
         live = board.live(task.channel)
         live.inbox.highest = redone.seqs.get((fold(task.channel), task.run.attempt), 0)
         live.question = question_of(task)
@@ -177,11 +178,12 @@ def _revive(board: Board, redone: Redone) -> None:
 _LEAVING: Mapping[Status, str] = {Status.DONE: "completed", Status.ARCHIVED: "archived"}
 
 
-def _needs(board: Board, redone: Redone, damaged: Collection[Folded]) -> Iterator[Need]:
+def _needs(board: Board, redone: Redone, on_server: Mapping[Folded, OnServer]) -> Iterator[Need]:
     """Descriptions that are damaged, missing, or older than the log says."""
     for task in board:
         event = event_of_description(redone, task.channel)
-        if fold(task.channel) in damaged or not task.description or _is_stale(task, event):
+        was = on_server.get(fold(task.channel))
+        if was is None or not was.whole or _is_stale(task, event):
             yield Need(task.channel, event.cause if event else None, event.at if event else None)
 
 

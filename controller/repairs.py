@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from controller.board import Board
 from controller.effects import (
@@ -22,45 +23,41 @@ from shared import description
 from shared.channels import TASKS
 from shared.ircv3.casemap import Folded, fold
 from shared.task import Status, Task
-from shared.task_metadata import Problems, from_metadata, to_metadata
+from shared.task_metadata import changes
+
+
+@dataclass(frozen=True, slots=True)
+class OnServer:
+    """A task channel as it was read."""
+
+    topic: str
+    task: Task | None
+    """What METADATA says; None = nothing."""
+    whole: bool
+    """The description's pieces are all there and fit."""
+    readable: bool
+    """False: a value is none of ours, and nothing is written over it."""
 
 
 def drift(
-    board: Board,
-    settings: CoreSettings,
-    topics: Mapping[Folded, str],
-    stored: Mapping[Folded, Mapping[str, str]],
+    board: Board, settings: CoreSettings, on_server: Mapping[Folded, OnServer]
 ) -> Iterator[Job]:
-    """One job for each task that the server holds differently."""
+    """One job for each task that the server holds differently; a task of nobody is left alone."""
     for task in board:
-        key = fold(task.channel)
-        values = stored.get(key, {})
-        if _is_unclear(task, values):
+        was = on_server.get(fold(task.channel))
+        if not task.requester or (was is not None and not was.readable):
             continue
-        effects: list[Effect] = [] if key in topics else [MakeChannel(task.channel)]
-        if written := _written(task, values):
+        effects: list[Effect] = [] if was is not None else [MakeChannel(task.channel)]
+        before = was.task if was is not None else None
+        written = {} if before == task else changes(before, task)
+        if written:
             effects.append(SetMetadata(task.channel, written))
-        if topics.get(key) != task.topic:
+        if was is None or was.topic != task.topic:
             effects.append(SetTopic(task.channel, task.topic))
         if "status" in written and settings.blocked_moderated:
             effects.append(SetModerated(task.channel, task.status is Status.BLOCKED))
         if effects:
             yield Job(task.channel, tuple(effects))
-
-
-def _is_unclear(task: Task, values: Mapping[str, str]) -> bool:
-    """Nothing is written over what could not be read, or over a task that nobody knows."""
-    found = Problems()
-    from_metadata(task.channel, values, "", found)
-    unreadable = any("not readable" in problem for problem in found)
-    return unreadable or not task.requester
-
-
-def _written(task: Task, values: Mapping[str, str]) -> dict[str, str | None]:
-    wanted = to_metadata(task)
-    known = set(to_metadata(from_metadata(task.channel, values, "", Problems())))
-    written: dict[str, str | None] = {k: v for k, v in wanted.items() if values.get(k) != v}
-    return written | dict.fromkeys(sorted((known & values.keys()) - wanted.keys()))
 
 
 def describe_again(task: Task) -> Job:

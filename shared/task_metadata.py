@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import fields
 from typing import Any, TypeVar
 
 from shared.description import cut_bytes
@@ -104,8 +104,7 @@ def _json(value: Mapping[str, object]) -> str:
 
 
 def _without_defaults(value: Run | Usage) -> str:
-    blank = asdict(type(value)())
-    filled = {k: v for k, v in asdict(value).items() if v != blank[k]}
+    filled = {f.name: v for f in fields(value) if (v := getattr(value, f.name)) != f.default}
     return _json(filled) if filled else ""
 
 
@@ -116,16 +115,17 @@ def _times_json(times: Times) -> str:
 
 
 def _parse_run(raw: str) -> Run:
-    return Run(**_known(json.loads(raw), Run()))
+    return Run(**_known(json.loads(raw), Run))
 
 
 def _parse_usage(raw: str) -> Usage:
-    return Usage(**_known(json.loads(raw), Usage()))
+    return Usage(**_known(json.loads(raw), Usage))
 
 
-def _known(stored: dict[str, Any], blank: Run | Usage) -> dict[str, Any]:
+def _known(stored: dict[str, Any], kind: type[Run | Usage]) -> dict[str, Any]:
     """The fields that we know; a newer controller may have stored more."""
-    return {k: v for k, v in stored.items() if k in asdict(blank)}
+    names = {f.name for f in fields(kind)}
+    return {k: v for k, v in stored.items() if k in names}
 
 
 def _parse_times(raw: str) -> Times:

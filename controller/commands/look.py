@@ -13,6 +13,7 @@ from shared.ircv3.casemap import fold
 from shared.task import Status, Task
 
 _TITLE_BYTES = 100
+_MOST_ROWS = 100
 ROLE_WORDS = {
     Role.ANYONE: "anyone",
     Role.MEMBER: "who is logged in",
@@ -42,22 +43,20 @@ def tasks(request: Request) -> Outcome:
 
 def _listed(request: Request, wanted: set[Status], *, mine: bool) -> Outcome:
     world = request.world
-    found = [t for t in world.board.having(*wanted) if not mine or _is_theirs(request, t)]
+    found = [t for t in world.board if t.status in wanted and (not mine or _theirs(request, t))]
     if not found:
         return Outcome(("no such tasks; !new <description> in #tasks makes one",))
-    found.sort(key=lambda task: (-activity(world, task), -task.number))
-    return Outcome(tuple(_row(world, task, request.now) for task in found))
+    found.reverse()
+    found.sort(key=world.board.last_activity, reverse=True)
+    rows = [_row(world, task, request.now) for task in found[:_MOST_ROWS]]
+    if len(found) > _MOST_ROWS:
+        rows.append(f"… and {len(found) - _MOST_ROWS} older ones; !tasks <state> lists fewer")
+    return Outcome(tuple(rows))
 
 
-def _is_theirs(request: Request, task: Task) -> bool:
+def _theirs(request: Request, task: Task) -> bool:
     me = fold(request.account)
     return bool(me) and me in (fold(task.requester or ""), fold(task.assignee or ""))
-
-
-def activity(world: World, task: Task) -> float:
-    """When something last happened to it, as far as we know."""
-    entered = max(task.times.entered.values(), default=0)
-    return max(world.board.live(task.channel).last_activity, entered, task.created)
 
 
 def _row(world: World, task: Task, now: float) -> str:
