@@ -86,6 +86,6 @@ def checklist(world: World, task: Task) -> str:
         else "no description yet (!desc <text>)",
         f"repo {task.repo}" if task.repo else "no repo",
         f"model {model_name(world.settings, task)}",
-        f"{notes} notes so far",
+        f"{notes} note{'' if notes == 1 else 's'} so far",
     )
     return f"{task.channel} is a draft: {', '.join(parts)}; !ready starts it"

@@ -131,13 +131,17 @@ class Core:
             return []
         tagged = CONTROL_TAG in line.tags
         if self.world.board.is_worker(account):
-            if not tagged:
-                self.world.board.live(line.place).last_activity = line.at
-            return on_directive(self.world, line, now) if tagged else []
+            return on_directive(self.world, line, now) if tagged else self._talk(line)
         if tagged or "bot" in line.tags:
             return []
         wholes = self._intake.admit(line, now)
         return [job for whole in wholes for job in self._whole(whole, now)]
+
+    def _talk(self, line: Spoken) -> list[Job]:
+        """A worker's narration: it shows that the task moves."""
+        if self.world.board.get(line.place) is not None:
+            self.world.board.live(line.place).last_activity = line.at
+        return []
 
     def _whole(self, whole: Whole, now: float) -> list[Job]:
         line = whole.line

@@ -106,7 +106,7 @@ HELPS: Mapping[Status, tuple[str, ...]] = {
     _P: ("!ready", "!desc", "!archive"),
     _R: ("!unready", "!archive"),
     _I: ("!stop", "!kill", "!archive"),
-    _B: ("an answer in plain text", "!reopen", "!archive"),
+    _B: ("!reopen", "!archive"),
     _V: ("!complete", "!reopen", "!archive"),
     _D: ("!reopen", "!archive"),
     _A: ("!new",),

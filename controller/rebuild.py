@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from controller.board import Board
+from controller.commands.draft import EVENT_CHARS
 from controller.effects import Job
 from controller.limits import CoreSettings
 from controller.nicks import pool_from_metadata
@@ -190,7 +191,10 @@ def _needs(board: Board, redone: Redone, on_server: Mapping[Folded, OnServer]) -
 def _is_stale(task: Task, event: Event | None) -> bool:
     if event is None or event.kind != "task_updated":
         return False
-    return not task.description.startswith(str(event.fields.get("value", "")).removesuffix("…"))
+    value = str(event.fields.get("value", ""))
+    if event.cut:
+        return not task.description.startswith(value.removesuffix("…"))
+    return task.description[:EVENT_CHARS] != value
 
 
 def choose_description(need: Need, posts: Sequence[Message], command: Message | None) -> str | None:

@@ -124,8 +124,19 @@ def _status(task: Task, record: Record, fields: Mapping[str, Any]) -> Task:
         reason=_reason(fields) if status is Status.BLOCKED else None,
         assignee=run.worker if status is Status.IN_PROGRESS else task.assignee,
         run=run,
-        times=Times(rev, {**task.times.entered, status: int(record.t)}),
+        times=Times(rev, _entered(task, status, record, fields)),
     )
+
+
+def _entered(
+    task: Task, status: Status, record: Record, fields: Mapping[str, Any]
+) -> dict[Status, int]:
+    """As in `lifecycle.apply`: what goes back from a start keeps its place in the queue."""
+    entered = dict(task.times.entered)
+    back = status is Status.READY and fields.get("prev_status") == Status.IN_PROGRESS
+    if not back or status not in entered:
+        entered[status] = int(record.t)
+    return entered
 
 
 def _reason(fields: Mapping[str, Any]) -> str | None:

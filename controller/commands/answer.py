@@ -29,6 +29,8 @@ from shared.task import Task
 
 PAGE_LINES = 8
 SUGGESTIONS = 3
+LONG_ANSWERS = 100
+"""How many may wait for a !more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +180,10 @@ def _paged(request: Request, lines: tuple[str, ...]) -> tuple[str, ...]:
     if len(cut) <= PAGE_LINES:
         return tuple(cut)
     rest = tuple(cut[PAGE_LINES - 1 :])
-    request.world.pages[request.line.place, request.line.nick] = rest
+    pages = request.world.pages
+    pages[request.line.place, request.line.nick] = rest
+    while len(pages) > LONG_ANSWERS:
+        del pages[next(iter(pages))]
     return (*cut[: PAGE_LINES - 1], f"… {len(rest)} more lines: !more")
 
 

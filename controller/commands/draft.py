@@ -24,6 +24,8 @@ from shared.task import Status, Task, Times, title_from
 from shared.task_metadata import to_metadata
 
 _ENDING_CHARS = 40
+EVENT_CHARS = 400
+"""Of a description in its event; the line cuts it further."""
 
 
 def new(request: Request) -> Outcome:
@@ -124,7 +126,7 @@ def describe(request: Request, task: Task, text: str) -> tuple[Effect, ...]:
     pieces = description.to_pieces(text)
     old = description.to_pieces(task.description)
     told = request.told
-    events = [event(changed, "task_updated", told, field="description", value=text[:400])]
+    events = [event(changed, "task_updated", told, field="description", value=text[:EVENT_CHARS])]
     if changed.title != task.title:
         events.append(event(changed, "task_updated", told, field="title", value=changed.title))
     surplus = dict.fromkeys(description.surplus(old, pieces))

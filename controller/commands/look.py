@@ -6,7 +6,7 @@ from controller.commands.request import Command, Outcome, Request, Role, Scope, 
 from controller.effects import Say
 from controller.environment import model_name
 from controller.lifecycle import HELPS, WORDS
-from controller.texts import age, bold, state, unping
+from controller.texts import age, bold, next_step, state, unping
 from controller.world import World
 from shared.description import cut_bytes
 from shared.ircv3.casemap import fold
@@ -79,7 +79,8 @@ def status(request: Request) -> Outcome:
         f"{task.channel}: {_numbers(request.world, task)}",
     ]
     lines += [f"{task.channel}: {fact}" for fact in _facts(task)]
-    lines.append(f"{task.channel}: what helps now: {', '.join(HELPS[task.status])}")
+    helps = (next_step(task),) if task.status is Status.BLOCKED else HELPS[task.status]
+    lines.append(f"{task.channel}: what helps now: {', '.join(helps)}")
     return Outcome(tuple(lines))
 
 

@@ -16,7 +16,7 @@ def test_who_joins_a_draft_sees_what_it_has_and_lacks() -> None:
             "#task-1",
             (
                 "#task-1 is a draft: title “Write a haiku”, description of 13 bytes, no repo, "
-                "model claude-test, 1 notes so far; !ready starts it",
+                "model claude-test, 1 note so far; !ready starts it",
             ),
             notice=True,
         )

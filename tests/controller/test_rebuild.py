@@ -306,6 +306,16 @@ def test_a_description_older_than_the_log_is_asked_for() -> None:
     assert read(draft, records=(newer,)).needs == (Need("#task-1", "m7", "#tasks"),)
     same = record("task_updated", cause="m7", field="description", value="Write a hai…", cut=True)
     assert read(draft, records=(same,)).needs == ()
+    shorter = record("task_updated", cause="m7", field="description", value="Write a haiku")
+    assert read(draft, records=(shorter,)).needs == (Need("#task-1", "m7", "#tasks"),)
+
+
+def test_a_start_that_was_refused_keeps_its_place_over_a_restart() -> None:
+    back = record("status", status="ready", prev_status="in_progress", rev=3, attempt=1)
+    placed = record("task_ready", priority=0, front=NOW - 450)
+    task = only_task(read(TASK, records=(back, placed)))
+    assert task.times == Times(3, TASK.times.entered)
+    assert task.run.front == NOW - 450
 
 
 def post(text: str, crc: str, at: int) -> Message:

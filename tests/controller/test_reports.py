@@ -64,7 +64,7 @@ def test_a_repeated_seq_is_confirmed_without_effect() -> None:
 
 def test_a_repeated_refusal_is_refused_again() -> None:
     story = Story().blocked()
-    why = "#task-1: it is blocked; what helps now: an answer in plain text, !reopen, !archive"
+    why = "#task-1: it is blocked; what helps now: !reopen, !archive"
     for msgid in ("m4", "m5"):
         assert story.report("[status] in_progress", 2) == [
             Job("#task-1", (Refuse("HAL-9000", msgid, why),))

@@ -179,7 +179,7 @@ def test_a_refusal_says_what_to_do(text: str, place: str, line: str) -> None:
         ("queued", "!ready", "it is ready; what helps now: !unready, !archive"),
         ("running", "!unready", "it is in progress; what helps now: !stop, !kill, !archive"),
         ("blocked", "!complete",
-         "it is blocked; what helps now: an answer in plain text, !reopen, !archive"),
+         "it is blocked; what helps now: !reopen, !archive"),
         ("in_review", "!stop", "it is for review; what helps now: !complete, !reopen, !archive"),
     ],
 )  # fmt: skip
