@@ -19,15 +19,6 @@ OPEN = frozenset(Status) - {Status.DONE, Status.ARCHIVED}
 _REMEMBERED_LINES = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A plain line of a person in a task's channel."""
-
-    msgid: str
-    account: str
-    at: float
-
-
 @dataclass(slots=True)
 class Live:
     """What is known of a task now and stands in no store; times are unix seconds."""
@@ -52,7 +43,8 @@ class Live:
     last_activity: float = 0.0
     notes: int = 0
     """Lines of people before pick-up, as far as we heard them."""
-    lines: deque[Line] = field(default_factory=lambda: deque(maxlen=_REMEMBERED_LINES))
+    lines: deque[str] = field(default_factory=lambda: deque(maxlen=_REMEMBERED_LINES))
+    """msgids of the last plain lines of people who may wake its worker."""
     inbox: Inbox = field(default_factory=Inbox)
     """Of the current attempt."""
     refused: dict[int, str] = field(default_factory=dict)

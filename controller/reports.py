@@ -221,6 +221,6 @@ def _bye(world: World, report: Report, bye: Bye, now: float) -> _Done:
 def _missed(world: World, task: Task, last_msgid: str) -> str | None:
     """The newest line with the power to wake that this worker has not taken."""
     lines = list(world.board.live(task.channel).lines)
-    taken = [n for n, line in enumerate(lines) if line.msgid == last_msgid]
-    rest = lines[taken[-1] + 1 :] if taken else []
-    return rest[-1].msgid if rest else None
+    if last_msgid not in lines or lines[-1] == last_msgid:
+        return None
+    return lines[-1]

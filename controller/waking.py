@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from controller.board import Line
 from controller.commands.request import Role, role_of
 from controller.commands.review import at_the_front
 from controller.effects import Handled, Job, Say, Spoken
@@ -58,7 +57,7 @@ def on_plain(world: World, heard: Heard, now: float) -> list[Job]:
         live.notes += 1
         return []
     if role in _OWNERS or _may_steer(world, task):
-        live.lines.append(Line(line.msgid, line.account, line.at))
+        live.lines.append(line.msgid)
     if task.status is Status.IN_PROGRESS or _is_older(task, line):
         return []
     if _wakes(world, task, role):
