@@ -25,11 +25,17 @@ class Settings:
 
 
 def guard_lock(environ: Mapping[str, str] = os.environ) -> None:
-    """Keep the lock that proves our life to ourselves: nothing that we start may inherit it."""
-    descriptor = environ.get(LOCK_FD, "")
-    if descriptor.isdigit():
-        flags = fcntl.fcntl(int(descriptor), fcntl.F_GETFD)
-        fcntl.fcntl(int(descriptor), fcntl.F_SETFD, flags | fcntl.FD_CLOEXEC)
+    """Keep the lock that proves our life to ourselves: nothing that we start may inherit it.
+
+    Our pid goes into its file, behind the attempt: who looks for us cannot see our descriptors.
+    """
+    number = environ.get(LOCK_FD, "")
+    if not number.isdigit():
+        return
+    descriptor = int(number)
+    flags = fcntl.fcntl(descriptor, fcntl.F_GETFD)
+    fcntl.fcntl(descriptor, fcntl.F_SETFD, flags | fcntl.FD_CLOEXEC)
+    os.pwrite(descriptor, f"{os.getpid()}\n".encode(), os.fstat(descriptor).st_size)
 
 
 def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:

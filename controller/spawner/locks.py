@@ -1,11 +1,14 @@
-"""The lock of a local task: who holds it lives. `run/task-<N>.lock` and `run/task-<N>.pid`."""
+"""The lock of a local task: who holds it lives. `run/task-<N>.lock` and `run/task-<N>.pid`.
+
+The lock file holds the attempt, written by the controller, and the pid, written by the worker
+itself: so a controller that was killed before it noted the pid loses no worker.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,40 +76,22 @@ class TaskLock:
         try:
             with self.path.open("rb") as file:
                 held = not _free(file.fileno())
-                attempt = _number(file.read())
+                attempt, holder = _parse(file.read())
         except FileNotFoundError:
             return LockState(self.task, None, held=False, pid=None)
-        pid = self._noted_pid()
-        if held and pid is None:
-            pid = self.holder()
-        return LockState(self.task, attempt, held, pid)
+        return LockState(self.task, attempt, held, holder or self._noted_pid())
 
     def holder(self) -> int | None:
-        """Pid of the live worker, proven by its open descriptor: pids are used again."""
-        noted = self._noted_pid()
-        if noted is not None and self._is_open_in(noted):
-            return noted
-        return next((pid for pid in _pids() if self._is_open_in(pid)), None)
+        """Pid of the live worker. While the lock is held, what stands there is this worker's:
+        `take` has removed what the last one left. (A worker hides its descriptors in /proc.)"""
+        state = self.look()
+        return state.pid if state.held else None
 
     def _noted_pid(self) -> int | None:
         try:
             return _number(self.pid_path.read_bytes())
         except FileNotFoundError:
             return None
-
-    def _is_open_in(self, pid: int) -> bool:
-        if pid == os.getpid():
-            return False
-        try:
-            return any(map(self._is_ours, Path(f"/proc/{pid}/fd").iterdir()))
-        except OSError:  # gone, or another user's
-            return False
-
-    def _is_ours(self, descriptor: Path) -> bool:
-        try:
-            return descriptor.samefile(self.path)
-        except OSError:  # closed meanwhile
-            return False
 
 
 def _free(descriptor: int) -> bool:
@@ -121,5 +106,7 @@ def _number(raw: bytes) -> int | None:
     return int(raw) if raw.strip().isdigit() else None
 
 
-def _pids() -> Iterator[int]:
-    return (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+def _parse(raw: bytes) -> tuple[int | None, int | None]:
+    """`<attempt>` by the controller, then `<pid>` by the worker, each a line."""
+    lines = [*raw.split(b"\n"), b"", b""]
+    return _number(lines[0]), _number(lines[1])

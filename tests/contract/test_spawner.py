@@ -22,6 +22,7 @@ _WORKER = """
 import json, os, signal, subprocess, sys, time
 lock, secrets = int(os.environ["LOCK_FD"]), int(os.environ["SECRETS_FD"])
 os.set_inheritable(lock, False)
+os.pwrite(lock, b"%d\\n" % os.getpid(), os.fstat(lock).st_size)
 told = os.fdopen(secrets).read()
 how, _, number = os.environ["TASK_DESCRIPTION"].partition(" ")
 if how == "stubborn":

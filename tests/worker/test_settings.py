@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-import fcntl
 import os
+from pathlib import Path
 
 import pytest
 
@@ -10,13 +10,14 @@ from worker.errors import NoSecrets
 from worker.settings import guard_lock, read_settings
 
 
-def test_the_lock_is_not_inherited_by_what_the_worker_starts() -> None:
-    reader, writer = os.pipe()
-    os.set_inheritable(reader, True)
-    guard_lock({"LOCK_FD": str(reader)})
-    assert fcntl.fcntl(reader, fcntl.F_GETFD) & fcntl.FD_CLOEXEC
-    os.close(reader)
-    os.close(writer)
+def test_the_lock_is_not_inherited_and_names_the_worker(tmp_path: Path) -> None:
+    lock = tmp_path / "task-1.lock"
+    lock.write_text("3\n")
+    with lock.open("r+b") as file:
+        os.set_inheritable(file.fileno(), True)
+        guard_lock({"LOCK_FD": str(file.fileno())})
+        assert not os.get_inheritable(file.fileno())
+    assert lock.read_text() == f"3\n{os.getpid()}\n"
 
 
 def test_without_a_lock_there_is_nothing_to_guard() -> None:

@@ -238,7 +238,7 @@ async def test_a_controller_that_refuses_is_told_in_its_own_last_line(
 async def test_an_unusable_ergo_is_one_line(supervisors: Supervisors) -> None:
     line = await supervisors.refused(ERGO_BIN="/nonexistent/ergo")
 
-    assert line.startswith("/nonexistent/ergo cannot be run")
+    assert line.startswith("ERGO_BIN: /nonexistent/ergo cannot be run")
 
 
 async def test_credentials_are_for_their_owner_alone(supervisors: Supervisors) -> None:
