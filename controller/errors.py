@@ -3,6 +3,7 @@
 ControllerError
   SettingsError      a setting is missing or not readable (exit 2)
   StartRefused       the server or the machine is not as it must be (exit 1)
+  LocalError         a part of a local run is not as it must be (exit 1)
   AnotherController  an older live session of our account answers (exit 3)
 """
 
@@ -23,6 +24,10 @@ class SettingsError(ControllerError):
 
 class StartRefused(ControllerError):
     """Trying again without a change is no use."""
+
+
+class LocalError(ControllerError):
+    """A local run cannot start or go on."""
 
 
 class AnotherController(ControllerError):

@@ -36,6 +36,7 @@ async def main() -> None:
 
 
 async def _answers(run: LocalRun) -> None:
+    made: list[str] = []
     # oper: the server's flood limit would be all that one measures
     async with (
         run.person("alice", oper=True) as alice,
@@ -43,16 +44,24 @@ async def _answers(run: LocalRun) -> None:
         asyncio.TaskGroup() as group,
     ):
         echoing = group.create_task(_echo(bot))
-        bare = await _median(lambda: _asked(alice, "?ping"))
-        few = await _median(lambda: _asked(alice, "!tasks"))
-        for number in range(20):
-            await alice.say(CHANNEL, f"!new task {number}")
-            await alice.hears(lambda m: m.command == "INVITE")
-        many = await _median(lambda: _asked(alice, "!tasks"))
+        await _beside_an_echo(alice, "!tasks, no task")
+        for count in (1, 20):
+            while len(made) < count:
+                made.append(await alice.say(CHANNEL, f"!new task {len(made)}"))
+                await alice.hears(lambda m: m.command == "INVITE")
+            await _beside_an_echo(alice, f"!tasks, {count} of them")
         echoing.cancel()
-    _print("bare echo bot, one NOTICE", bare, bare)
-    _print("!tasks, no task", few, bare)
-    _print("!tasks, 20 tasks", many, bare)
+
+
+async def _beside_an_echo(peer: Peer, what: str) -> None:
+    """Side by side: as many lines from the echo bot as the controller's answer has."""
+    lines = await _asked(peer, "!tasks")
+    controller = await _median(lambda: _asked(peer, "!tasks"))
+    echo = await _median(lambda: _asked(peer, f"?echo {lines}"))
+    sys.stdout.write(
+        f"{what:<20} {controller * 1000:6.2f} ms, bare echo of {lines:>2} lines "
+        f"{echo * 1000:6.2f} ms: {controller / echo:.2f}x\n"
+    )
 
 
 async def _first_lines(run: LocalRun) -> None:
@@ -82,27 +91,33 @@ def _by_worker(message: Message, room: str) -> bool:
 async def _echo(bot: Peer) -> None:
     while True:
         event = await bot.client.events.get()
-        if isinstance(event, Received) and event.message.text == "?ping":
-            tags = {REPLY_TAG: event.message.tags["msgid"]}
-            bot.client.send(Message("NOTICE", (CHANNEL, "pong"), tags))
+        if isinstance(event, Received) and event.message.text.startswith("?echo "):
+            for _ in range(int(event.message.text.split()[1])):
+                tags = {REPLY_TAG: event.message.tags["msgid"]}
+                bot.client.send(
+                    Message("NOTICE", (CHANNEL, "an answer of a usual length " * 3), tags)
+                )
 
 
-async def _asked(peer: Peer, command: str) -> None:
+async def _asked(peer: Peer, command: str) -> int:
+    """Ask, and count the lines up to the one that replies."""
     msgid = await peer.say(CHANNEL, command)
-    await peer.hears(lambda m: m.tags.get(REPLY_TAG) == msgid)
+    wanted = int(command.split()[1]) if command.startswith("?echo") else 1
+    lines = replies = 0
+    while replies < wanted:
+        notice = await peer.hears(lambda m: m.command == "NOTICE")
+        lines += 1
+        replies += notice.tags.get(REPLY_TAG) == msgid
+    return lines
 
 
-async def _median(once: Callable[[], Awaitable[None]]) -> float:
+async def _median(once: Callable[[], Awaitable[object]]) -> float:
     times = []
     for _ in range(ROUNDS):
         started = time.perf_counter()
         await once()
         times.append(time.perf_counter() - started)
     return median(times)
-
-
-def _print(what: str, seconds: float, bare: float) -> None:
-    sys.stdout.write(f"{what:<28} {seconds * 1000:6.2f} ms  {seconds / bare:5.2f}x\n")
 
 
 if __name__ == "__main__":

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
+from controller.errors import LocalError
 from controller.local.ergo_binary import find_or_build, say_on_stderr
-from controller.local.errors import LocalError
 from tests.support.ergo_server import ErgoServer, start_ergo
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from controller.local.errors import LocalError
-from controller.local.home import write_atomically
+from controller.errors import LocalError
+from controller.home import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

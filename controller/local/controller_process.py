@@ -7,13 +7,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from controller.errors import LocalError
 from controller.local.child import Child, ChildSpec, last_line
-from controller.local.errors import LocalError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from controller.local.home import Home
+    from controller.home import Home
 
 READY_LINE = b"ready\n"
 READY_SECONDS = 60

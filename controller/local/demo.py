@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from controller.errors import ControllerError
+from controller.home import Home
 from controller.local.demo_story import FILES, LIVE, REHEARSAL, Story
 from controller.local.ending import signals_interrupt, until_signalled
 from controller.local.ergo_binary import find_or_build, say_on_stderr
 from controller.local.ergo_process import LOOPBACK, free_port
-from controller.local.home import Home
 from controller.local.spectator import Spectator
 from controller.local.supervisor import say
 from controller.local.system import PERSON, LocalLaunch, LocalSystem

@@ -6,7 +6,7 @@ import asyncio
 import re
 from dataclasses import dataclass
 
-from controller.local.errors import LocalError
+from controller.errors import LocalError
 from controller.local.spectator import Predicate, Seen, Spectator
 from shared.channels import TASKS
 

@@ -15,10 +15,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from controller.errors import LocalError
 from controller.local import ergo_build
 from controller.local.ergo_command import ErgoCommand
 from controller.local.ergo_config import ErgoSettings, render
-from controller.local.errors import LocalError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

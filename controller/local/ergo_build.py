@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from controller.errors import LocalError
 from controller.local import apt_source
-from controller.local.errors import LocalError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

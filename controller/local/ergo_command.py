@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from controller.local.errors import LocalError
+from controller.errors import LocalError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

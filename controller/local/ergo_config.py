@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from controller.local.errors import LocalError
+from controller.errors import LocalError
 
 OPER_NAME = "controller"
 OPER_CAPABILITIES = (

@@ -9,16 +9,16 @@ import socket
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from controller.errors import LocalError
+from controller.home import write_atomically
 from controller.local.child import Child, ChildSpec, last_line
 from controller.local.ergo_command import ErgoCommand, explain
 from controller.local.ergo_config import ErgoSettings, render
-from controller.local.errors import LocalError
-from controller.local.home import write_atomically
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from controller.local.home import Home
+    from controller.home import Home
 
 LOOPBACK = "127.0.0.1"
 START_SECONDS = 20

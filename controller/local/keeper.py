@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
-from controller.local.errors import LocalError
+from controller.errors import LocalError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

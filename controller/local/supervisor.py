@@ -8,11 +8,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from controller.errors import ControllerError
+from controller.home import Home
 from controller.local.connect_help import connect_help
 from controller.local.ending import signals_interrupt, until_signalled
 from controller.local.ergo_binary import find_or_build, say_on_stderr
 from controller.local.ergo_process import LOOPBACK
-from controller.local.home import Home
 from controller.local.system import CONTROLLER_PROGRAM, PERSON, LocalLaunch, LocalSystem
 
 if TYPE_CHECKING:

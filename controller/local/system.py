@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from controller.local.home import Home
+    from controller.home import Home
 
 CONTROLLER = "controller"
 PERSON = "you"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from controller.errors import ControllerError
-from controller.local.home import Home, home_from, new_password
+from controller.home import Home, home_from, new_password
 from controller.ops.oper_session import OperAddress, OperError, OperSession, oper_session
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 async def _program(command: str, env: Mapping[str, str], cwd: Path) -> Process:
     bare = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "LANG", "ERGO_BIN")}
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "controller", command, env=bare | env, cwd=cwd,
+        sys.executable, "-m", "controller", command, env=bare | dict(env), cwd=cwd,
         stdin=asyncio.subprocess.DEVNULL, stdout=PIPE, stderr=PIPE,
     )  # fmt: skip
 

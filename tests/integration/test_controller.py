@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from controller.errors import LocalError
 from controller.local import ergo_config
 from controller.local.ergo_config import OPER_CAPABILITIES
-from controller.local.errors import LocalError
 from shared.ircv3.message import Message
 from tests.support.controller_run import ControllerRun, Network, make_network
 from tests.support.ergo_server import ErgoServer

@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from controller.home import Home
 from controller.local.controller_process import ControllerProcess
-from controller.local.home import Home
 from tests.support.ergo_server import ErgoServer
 from tests.support.irc_peer import Peer, on_irc
 

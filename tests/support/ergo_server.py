@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from controller.errors import LocalError
+from controller.home import Home, new_password
 from controller.local.ergo_process import ErgoLaunch, ErgoProcess, free_port
-from controller.local.errors import LocalError
-from controller.local.home import Home, new_password
 from controller.ops.oper_session import OPER_NAME, OperAddress, oper_session
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from controller.home import Home
 from controller.local.ergo_process import free_port
-from controller.local.home import Home
 from controller.local.system import LocalLaunch, LocalSystem
 from shared.description import from_pieces
 from shared.firehose import Record, decode

@@ -20,10 +20,6 @@ def test_the_lock_is_not_inherited_and_names_the_worker(tmp_path: Path) -> None:
     assert lock.read_text() == f"3\n{os.getpid()}\n"
 
 
-def test_without_a_lock_there_is_nothing_to_guard() -> None:
-    guard_lock({})
-
-
 @pytest.mark.parametrize("descriptor", ["", "x", "999"])
 def test_missing_secrets_are_named(descriptor: str) -> None:
     with pytest.raises(NoSecrets, match="SECRETS_FD"):

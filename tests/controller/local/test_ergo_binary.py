@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from controller.errors import LocalError
 from controller.local.ergo_binary import find_or_build
-from controller.local.errors import LocalError
 
 if TYPE_CHECKING:
     from pathlib import Path

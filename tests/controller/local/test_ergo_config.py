@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from controller.errors import LocalError
 from controller.local.ergo_command import ErgoCommand
 from controller.local.ergo_config import CHANGES, ErgoSettings, render
-from controller.local.errors import LocalError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from controller.errors import LocalError
+from controller.home import Home
 from controller.local.ergo_process import ErgoLaunch, ErgoProcess, free_port
-from controller.local.errors import LocalError
-from controller.local.home import Home
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

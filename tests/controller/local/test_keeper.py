@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from controller.local.errors import LocalError
+from controller.errors import LocalError
 from controller.local.keeper import keep
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from controller.home import Home
 from controller.local.ergo_process import free_port
-from controller.local.home import Home
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

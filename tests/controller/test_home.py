@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from controller.local.errors import LocalError
-from controller.local.home import Home, home_from, write_atomically
+from controller.errors import LocalError
+from controller.home import Home, home_from, write_atomically
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from controller.local.errors import LocalError
+from controller.errors import LocalError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
