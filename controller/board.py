@@ -9,6 +9,7 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from controller.effects import Spoken
 from controller.nicks import Pool
 from controller.spawner import WorkerList, WorkerRef, WorkerSeen, WorkerState
 from shared.ircv3.casemap import Folded, fold
@@ -45,6 +46,8 @@ class Live:
     """Lines of people before pick-up, as far as we heard them."""
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=_REMEMBERED_LINES))
     """msgids of the last plain lines of people who may wake its worker."""
+    unheard: deque[Spoken] = field(default_factory=lambda: deque(maxlen=_REMEMBERED_LINES))
+    """Lines of people since the worker's last words: if it blocks now, one may be the answer."""
     inbox: Inbox = field(default_factory=Inbox)
     """Of the current attempt."""
     refused: dict[int, str] = field(default_factory=dict)
@@ -113,6 +116,11 @@ class Board:
 
     def live(self, channel: str) -> Live:
         return self._live.setdefault(fold(channel), Live())
+
+    def oldest_unheard(self) -> float | None:
+        """Server time of the first line that may still turn out to be an answer."""
+        lines = [line for task in self.active() for line in self.live(task.channel).unheard]
+        return min((line.at for line in lines), default=None)
 
     def last_activity(self, task: Task) -> float:
         """When something last happened to it, as far as we know."""

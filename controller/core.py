@@ -138,9 +138,11 @@ class Core:
         return [job for whole in wholes for job in self._whole(whole, now)]
 
     def _talk(self, line: Spoken) -> list[Job]:
-        """A worker's narration: it shows that the task moves."""
+        """A worker's words: the task moves, and what people said before is no answer to them."""
         if self.world.board.get(line.place) is not None:
-            self.world.board.live(line.place).last_activity = line.at
+            live = self.world.board.live(line.place)
+            live.last_activity = line.at
+            live.unheard.clear()
         return []
 
     def _whole(self, whole: Whole, now: float) -> list[Job]:
@@ -162,7 +164,8 @@ class Core:
     def _tick(self, now: float) -> list[Job]:
         jobs = [job for whole in self._intake.flush(now) for job in self._whole(whole, now)]
         opened = any(isinstance(e, Handled) for job in jobs for e in job.effects)
-        watermark = None if opened else self._intake.pass_watermark()
+        bound = self.world.board.oldest_unheard()
+        watermark = None if opened else self._intake.pass_watermark(bound)
         if watermark is not None:
             write = SetMetadata(TASKS, {"watermark": f"{watermark:.3f}"})
             jobs.append(Job(TASKS, (write,)))

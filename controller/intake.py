@@ -120,11 +120,15 @@ class Intake:
     def handled(self, done: Handled) -> None:
         self._open.pop(done.msgid, None)
 
-    def pass_watermark(self) -> float | None:
-        """The new watermark; None while something is open, or nothing is new."""
-        if self._open or self._waiting or self._newest <= self._watermark:
+    def pass_watermark(self, bound: float | None) -> float | None:
+        """The new watermark; None while something is open, or nothing is new.
+
+        `bound` = a line that may still have to do something; None = there is none.
+        """
+        newest = self._newest if bound is None else min(self._newest, bound)
+        if self._open or self._waiting or newest <= self._watermark:
             return None
-        self._watermark = self._newest
+        self._watermark = newest
         forget = self._watermark - _REMEMBER_SECONDS
         self._seen = {msgid: at for msgid, at in self._seen.items() if at >= forget}
         return self._watermark

@@ -15,6 +15,7 @@ from controller.lifecycle import Along, By, Refusal, apply
 from controller.metas import NotMeta, with_meta
 from controller.texts import next_step, state
 from controller.transition import Told, event, move
+from controller.waking import answered_before
 from controller.world import World
 from shared.directives import (
     CONTROL_TAG,
@@ -67,7 +68,7 @@ def on_directive(world: World, line: Spoken, now: float) -> list[Job]:
         live.refused[seq] = done
         return [_refuse(report, done)]
     confirm = Confirm(line.nick, line.msgid)
-    return [Job(task.channel, (*done.effects, confirm, *done.said))]
+    return [Job(task.channel, (*done.effects, confirm, *done.said)), *done.then]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,7 @@ class _Done:
     effects: tuple[Effect, ...] = ()
     said: tuple[Effect, ...] = ()
     """After the confirmation."""
+    then: tuple[Job, ...] = ()
 
 
 def _authentic(world: World, line: Spoken) -> Report | None:
@@ -137,8 +139,12 @@ def _status(world: World, report: Report, directive: StatusReport, now: float) -
     moved = apply(task, directive.status, By.WORKER, now, along)
     if isinstance(moved, Refusal):
         return f"{task.channel}: {moved}"
+    unheard = list(world.board.live(task.channel).unheard)
     effects = move(world, moved, report.told, now)
-    return _Done(effects, _said(world, task, moved.task))
+    then: list[Job] = []
+    if moved.task.status is Status.BLOCKED:
+        then = answered_before(world, moved.task, unheard, now)
+    return _Done(effects, _said(world, task, moved.task), tuple(then))
 
 
 def _said(world: World, old: Task, task: Task) -> tuple[Effect, ...]:

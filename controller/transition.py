@@ -70,6 +70,8 @@ def move(world: World, moved: Moved, told: Told, now: float) -> tuple[Effect, ..
     stays = world.board.worker_stays(moved.old)
     world.board.put(task)
     live.last_activity = now
+    if moved.old.status is not task.status:
+        live.unheard.clear()
     live.question = question_of(task)
     effects: list[Effect] = []
     for step in moved.row.effects:

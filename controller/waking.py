@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from controller.commands.request import Role, role_of
@@ -58,11 +58,22 @@ def on_plain(world: World, heard: Heard, now: float) -> list[Job]:
         return []
     if role in _OWNERS or _may_steer(world, task):
         live.lines.append(line.msgid)
-    if task.status is Status.IN_PROGRESS or _is_older(task, line):
+    if task.status is Status.IN_PROGRESS:
+        live.unheard.append(line)
+        return []
+    if _is_older(task, line):
         return []
     if _wakes(world, task, role):
         return [_woken(world, task, line, now)]
     return _hint(world, task, line, role, now)
+
+
+def answered_before(world: World, task: Task, lines: Sequence[Spoken], now: float) -> list[Job]:
+    """People may answer a question before the worker has reported that it is blocked by it."""
+    for line in reversed(lines):
+        if role_of(world, line.account, task) in wakers(task):
+            return [_woken(world, task, line, now)]
+    return []
 
 
 def _is_older(task: Task, line: Spoken) -> bool:

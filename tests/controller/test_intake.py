@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from controller.board import Board
-from controller.effects import Job, SetMetadata, Tick
+from controller.effects import Handled, Job, SetMetadata, Tick
 from controller.intake import join
 from controller.rebuild import Rebuilt
 from shared.firehose import Event, Record
@@ -214,3 +214,14 @@ def test_the_watermark_waits_for_a_line_that_woke_a_task() -> None:
     jobs = story.say("Autumn", "#task-1", at=NOW + 99)
     assert said(jobs)
     assert watermarks(story.feed(Tick())) == []
+
+
+def test_the_watermark_waits_for_a_line_that_may_be_an_answer() -> None:
+    story = Story().running()
+    for msgid in ("m1", "m2"):
+        story.feed(Handled(msgid, NOW))
+    story.say("Autumn", "#task-1", at=NOW + 50)
+    story.handled(story.say("!tasks", at=NOW + 60))
+    assert watermarks(story.feed(Tick())) == [f"{NOW + 50}.000"]
+    story.say("thank you", "#task-1", nick="HAL-9000")
+    assert watermarks(story.feed(Tick())) == [f"{NOW + 60}.000"]

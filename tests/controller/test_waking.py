@@ -119,6 +119,40 @@ def test_a_bystander_gets_no_hint_in_a_blocked_task() -> None:
     assert story.say("hello?", "#task-1", nick="bob") == []
 
 
+# Faster than the worker's report
+
+
+@pytest.mark.parametrize(
+    ("nick", "reason", "answers_it"),
+    [
+        ("alice", "question: Which season?", True),
+        ("alice", "turns", True),
+        ("bob", "question: Which season?", False),
+        ("alice", "failed: no idea", False),
+    ],
+)
+def test_an_answer_that_came_before_the_report_counts(
+    nick: str, reason: str, answers_it: bool
+) -> None:
+    story = Story().running()
+    story.say("be quick", "#task-1", nick=nick)
+    story.say("alice: Which season?", "#task-1", nick="HAL-9000")
+    story.say("Autumn", "#task-1", nick=nick, msgid="answer")
+    jobs = story.report(f"[status] blocked {reason}", 1)
+    resumes = [Direct("#task-1", 1, 1, "HAL-9000", Resume("answer"), "answer")]
+    assert only(jobs, Direct) == (resumes if answers_it else [])
+    status = Status.IN_PROGRESS if answers_it else Status.BLOCKED
+    assert story.task().status is status
+
+
+def test_what_was_said_before_the_question_is_no_answer() -> None:
+    story = Story().running()
+    story.say("be quick", "#task-1")
+    story.say("alice: Which season?", "#task-1", nick="HAL-9000")
+    story.report("[status] blocked question: Which season?", 1)
+    assert story.task().status is Status.BLOCKED
+
+
 # After an absence
 
 
