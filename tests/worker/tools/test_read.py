@@ -10,8 +10,6 @@ from tests.support.tool_calls import Call, run_now
 from worker.tools import ToolError, ToolResult
 from worker.tools.read import Page, ReadTool, read_page
 
-needs_mode_bits = pytest.mark.skipif(os.geteuid() == 0, reason="root passes mode bits")
-
 
 def read(folder: Path, **args: object) -> ToolResult:
     return run_now(ReadTool(folder).run(args, Call().context()))
@@ -162,12 +160,11 @@ def test_what_cannot_be_read_is_a_clear_error(tmp_path: Path, path: object, mess
         read(tmp_path, path=path)
 
 
-@needs_mode_bits
-def test_t22_a_file_without_permission_is_a_clear_error(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("x")
-    (tmp_path / "a").chmod(0)
+def test_t22_a_file_without_permission_is_a_clear_error(ordinary_folder: Path) -> None:
+    (ordinary_folder / "a").write_text("x")
+    (ordinary_folder / "a").chmod(0)
     with pytest.raises(ToolError, match=r"Permission denied \(EACCES\)"):
-        read(tmp_path, path="a")
+        read(ordinary_folder, path="a")
 
 
 def test_t23_a_fifo_is_refused_at_once(tmp_path: Path) -> None:
