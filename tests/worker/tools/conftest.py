@@ -21,8 +21,8 @@ def ordinary_folder() -> Iterator[Path]:
         folder.chmod(0o777)
         before = os.geteuid()
         if before == 0:
-            os.seteuid(_NOBODY)
+            os.setresuid(_NOBODY, _NOBODY, before)  # the real one too: access() asks for it
         try:
             yield folder
         finally:
-            os.seteuid(before)
+            os.setresuid(before, before, before)
