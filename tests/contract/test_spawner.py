@@ -172,6 +172,7 @@ async def test_a_killed_worker_is_gone_when_kill_returns(
 async def test_kill_takes_what_the_worker_started(spawner: LocalSpawner, home: Path) -> None:
     ref = await spawner.spawn(_spec("family"))
     child = int(str((await _report(home))["child"]))
+    assert _runs(child)
     await spawner.kill(ref)
     await until(lambda: not _runs(child))
 

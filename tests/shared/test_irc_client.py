@@ -226,13 +226,15 @@ async def test_attempts_to_connect_back_off_to_a_limit_after_a_first_retry_at_on
     assert f"cannot connect to 127.0.0.1:{unused_port}" in caplog.messages[0]
 
 
-async def test_a_client_that_finds_no_server_can_be_closed(unused_port: int) -> None:
-    client = IrcClient(ClientConfig("127.0.0.1", unused_port, "nobody"))
+async def test_a_client_that_finds_no_server_can_be_closed(
+    unused_port: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = IrcClient(ClientConfig("127.0.0.1", unused_port, "nobody", retry_max_seconds=60))
     async with asyncio.timeout(5), asyncio.TaskGroup() as group:
         running = group.create_task(client.run())
-        await asyncio.sleep(0.3)  # into the wait between two attempts
-        assert not running.done()
+        await until(lambda: len(caplog.messages) >= 3)  # the third attempt is a while away
         await client.close("enough")
+    assert running.done()
 
 
 @pytest.fixture
@@ -245,12 +247,14 @@ async def unused_port() -> int:
 
 
 async def test_a_client_is_closed_while_the_server_has_not_said_a_word() -> None:
-    async with ScriptedServer() as port:
+    silent = ScriptedServer()
+    async with silent as port:
         client = IrcClient(ClientConfig("127.0.0.1", port, "nobody"))
-        async with asyncio.timeout(1), asyncio.TaskGroup() as group:
-            group.create_task(client.run())
-            await asyncio.sleep(0.1)  # until the connection is open
+        async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+            running = group.create_task(client.run())
+            await silent.visited.wait()
             await client.close("enough")
+    assert running.done()
 
 
 async def test_replies_find_their_requests_when_many_are_under_way(

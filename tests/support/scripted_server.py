@@ -11,6 +11,8 @@ class ScriptedServer:
 
     def __init__(self, lines: Sequence[bytes] = ()) -> None:
         self._lines = lines
+        self.visited = asyncio.Event()
+        """Somebody has connected."""
 
     async def __aenter__(self) -> int:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -22,6 +24,7 @@ class ScriptedServer:
         await self._server.wait_closed()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.visited.set()
         writer.writelines(line + b"\r\n" for line in self._lines)
         while (heard := await reader.read(4096)) and b"QUIT" not in heard:
             pass

@@ -38,8 +38,11 @@ async def test_aborting_twice_is_aborting_once() -> None:
 async def test_a_block_may_finish_within_its_grace() -> None:
     abort = Abort()
     asyncio.get_running_loop().call_soon(abort.set)
+    finished = False
     async with abort.interruptible(grace_seconds=10):
         await abort.event.wait()
+        finished = True
+    assert finished
 
 
 async def test_a_timeout_of_the_block_itself_is_no_abort() -> None:

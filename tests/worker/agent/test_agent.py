@@ -95,7 +95,7 @@ async def test_a_listener_of_the_reply_is_done_before_a_tool_starts() -> None:
 
     async def persist(event: AgentEvent) -> None:
         if isinstance(event, MessageEnd) and isinstance(event.message, AssistantMessage):
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0)
             order.append(f"kept, {len(tool.seen)} calls ran")
 
     agent.subscribe(persist)
