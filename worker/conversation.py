@@ -43,7 +43,8 @@ class Conversation:
 
     def hold(self, line: RoomLine) -> None:
         """Until the agent is there, or the controller says who may wake it."""
-        self._held.append(line)
+        if line not in self._held:
+            self._held.append(line)
 
     def steer(self, line: RoomLine) -> list[Action]:
         """Into the running conversation; one receipt for all that is unread of one person."""
@@ -54,10 +55,15 @@ class Conversation:
         receipt: list[Action] = [NOTED] if first else []
         return [Steer(text, reference), *receipt]
 
+    def steer_note(self, text: str, reference: str) -> list[Action]:
+        """Words that the controller passes on into the running conversation."""
+        self._unread[reference] = ""
+        return [Steer(text, reference)]
+
     def entered(self, reference: str) -> list[Action]:
         """A turn took the message; the receipt comes with the last of a person's messages."""
         account = self._unread.pop(reference, None)
-        if account is None or account in self._unread.values():
+        if not account or account in self._unread.values():
             return []
         return [READ]
 
@@ -73,10 +79,10 @@ class Conversation:
             self.last_taken = newest or "-"
 
     def prompt(self, lines: Sequence[RoomLine] = (), preface: str = "") -> Prompt:
-        """The message that starts a run: all that was noted or held, and these lines last."""
-        waiting = [line for line in (*self._take_notes(), *self._held) if line not in lines]
+        """The message that starts a run: all that was noted or held, and these lines."""
+        waiting = [*self._take_notes(), *self._held]
         self._held = []
-        everything = (*waiting, *lines)
+        everything = (*waiting, *(line for line in lines if line not in waiting))
         reference = everything[-1].msgid if everything else self.last_taken
         return Prompt(user_text(everything, self._channel, self._fence, preface), reference)
 

@@ -9,6 +9,7 @@ from shared.directives import StatusReport
 from shared.task import Reason, Status, Why
 from worker.agent.events import RunEnd, RunReason
 from worker.ask_human import QUESTION
+from worker.effects import Say
 from worker.memory import SUMMARY
 from worker.prompt import BLOCKED_MARK
 
@@ -55,6 +56,12 @@ def stuck(why: Why, detail: str, requester: str) -> Outcome:
 
 def stopped(by: str) -> Outcome:
     return _blocked(Why.STOPPED, f"by {by}", "⏹ stopped")
+
+
+def spoken(text: str) -> list[Say]:
+    """The last text of a run after which the work goes on at once."""
+    words = text.replace(BLOCKED_MARK, "").strip()
+    return [Say(words)] if words else []
 
 
 def outcome_of(end: RunEnd, requester: str, *, first: bool) -> Outcome:

@@ -37,7 +37,9 @@ class Runs:
         agent.subscribe(self._hear)
 
     def prompt(self, text: str, reference: str) -> None:
-        self._start(self._agent.prompt(UserMessage(text, reference)))
+        """What was steered too late for the last run was said before this, so it goes first."""
+        earlier = self._agent.clear_pending()
+        self._start(self._agent.prompt(*earlier, UserMessage(text, reference)))
 
     def go_on(self) -> None:
         self._start(self._agent.continue_())

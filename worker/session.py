@@ -15,21 +15,15 @@ from typing import assert_never
 
 from shared import directives as orders
 from shared.task import Status, Usage, Why
-from worker import effects
+from worker import effects, farewells
 from worker.agent.events import RunEnd, RunReason
 from worker.allowance import Allowances
 from worker.conversation import Conversation
 from worker.effects import Action, Direct, Directed, RoomLine, Say
-from worker.errors import ExitCode
 from worker.orders import by_whom, named_line, note_preface, said_line
-from worker.outcome import Outcome, outcome_of, stopped, stuck
+from worker.outcome import Outcome, outcome_of, spoken, stopped, stuck
 from worker.work import Work
 
-IDLE_FAREWELL = "agent has left (idle); `!reopen` or an answer brings it back"
-_TERMINATED = effects.Leave(
-    "agent was told to end (SIGTERM)", ExitCode.TERMINATED, patience_seconds=2.0
-)
-_COULD_NOT_START = effects.Leave("agent has left: it could not start", ExitCode.START_FAILED)
 _GO_ON = "Go on with the task."
 
 
@@ -66,8 +60,10 @@ class Session:
         self._first_message = ""
         """Until it is used."""
         self._blocked_by: Why | None = None
-        self._stop: Directed | None = None
-        """A `[stop]` that is being carried out."""
+        self._prefaces: list[str] = []
+        """What `[resume]`s brought before there was an agent."""
+        self._stops: list[Directed] = []
+        """`[stop]`s that are being carried out."""
         self._awaited: str | None = None
         """msgid of the line that woke us and is being looked up."""
         self._departure: effects.Leave | None = None
@@ -87,12 +83,12 @@ class Session:
             case effects.Tick():
                 return self._tick(now)
             case effects.Terminate():
-                return self._depart(_TERMINATED, now)
+                return self._depart(farewells.TERMINATED, now)
             case effects.Prepared():
                 return self._ready(happening, now)
             case effects.PreparationFailed(why):
                 failed = self._report(stuck(Why.FAILED, why, self._config.requester))
-                return [*failed, *self._depart(_COULD_NOT_START, now)]
+                return [*failed, *self._depart(farewells.NOT_STARTED, now)]
             case _:
                 return self._turn(happening, now)
 
@@ -128,8 +124,7 @@ class Session:
         directive = order.directive
         confirm = effects.Confirm(order.nick, order.msgid)
         if isinstance(directive, orders.Leave):
-            leave = effects.Leave(f"agent has left: {directive.reason}", ExitCode.OK)
-            return [confirm, *self._depart(leave, now)]
+            return [confirm, *self._depart(farewells.dismissed(directive.reason), now)]
         if self.phase is Phase.LEAVING:
             return [effects.Refuse(order.nick, order.msgid, "the worker is leaving")]
         match directive:
@@ -154,7 +149,7 @@ class Session:
         """Abort what runs; the confirmation waits for its end. Idle: park at once."""
         self._awaited = None
         if self._work.running:
-            self._stop = order
+            self._stops.append(order)
             return [effects.Abort()]
         confirm = effects.Confirm(order.nick, order.msgid)
         if self.phase is Phase.BLOCKED:
@@ -164,9 +159,11 @@ class Session:
 
     def _resumed(self, order: Directed, note: str, now: float) -> list[Action]:
         """The line that it names becomes the answer; without one, its note does."""
+        msgid = named_line(order, note)
+        if self.phase is Phase.WORKING and note and msgid is None:
+            return self._conversation.steer_note(note_preface(note), order.msgid)
         if self.phase not in (Phase.BLOCKED, Phase.IN_REVIEW):
             return []
-        msgid = named_line(order, note)
         if msgid is None:
             return self._resume(now, preface=note_preface(note))
         line = self._conversation.held_line(msgid)
@@ -200,16 +197,18 @@ class Session:
     def _start_run(
         self, now: float, lines: Sequence[RoomLine] = (), preface: str = ""
     ) -> list[Action]:
-        self._blocked_by = None
+        self._blocked_by = self._awaited = None
         if self._prepared is None:  # stopped and resumed before the agent was there
             self.phase = Phase.STARTING
+            self._prefaces.append(preface)
             for line in lines:
                 self._conversation.hold(line)
             return []
-        first, self._first_message = self._first_message, ""
+        before = dict.fromkeys((self._first_message, *self._prefaces, preface))
+        self._first_message, self._prefaces = "", []
         self.phase = Phase.WORKING
         self._work.begin(now)
-        prompt = self._conversation.prompt(lines, "\n\n".join(filter(None, (first, preface))))
+        prompt = self._conversation.prompt(lines, "\n\n".join(filter(None, before)))
         return [prompt if prompt.text else effects.Prompt(_GO_ON)]
 
     def _turn(
@@ -240,20 +239,20 @@ class Session:
     def _run_over(self, end: RunEnd, now: float) -> list[Action]:
         self._work.over(now)
         self._spoken_at = now
-        stop, self._stop = self._stop, None
-        confirm: list[Action] = [effects.Confirm(stop.nick, stop.msgid)] if stop else []
+        stops, self._stops = self._stops, []
+        confirm = [effects.Confirm(stop.nick, stop.msgid) for stop in stops]
         if self._departure is not None:
             return [*confirm, *self._totals(now), self._departure]
-        if end.reason is RunReason.COMPLETED and self._conversation.unread and not stop:
+        if end.reason is RunReason.COMPLETED and self._conversation.unread and not stops:
             self._work.begin(now)
-            return [effects.Continue()]
-        return [*self._totals(now), *self._report(self._outcome(end, stop)), *confirm]
+            return [*spoken(end.text), effects.Continue()]
+        return [*self._totals(now), *self._report(self._outcome(end, stops)), *confirm]
 
-    def _outcome(self, end: RunEnd, stop: Directed | None) -> Outcome:
+    def _outcome(self, end: RunEnd, stops: Sequence[Directed]) -> Outcome:
         requester = self._config.requester
         exceeded = self._work.take_exceeded()
-        if stop is not None:
-            return stopped(by_whom(stop))
+        if stops:
+            return stopped(by_whom(stops[0]))
         if end.reason is not RunReason.ABORTED:
             return outcome_of(end, requester, first=not self._handed_in)
         if exceeded is not None:
@@ -278,13 +277,15 @@ class Session:
         if self._work.running or wake_at is None or now < wake_at:
             return self._enforce_bounds(now)
         bye = Direct(orders.Bye("idle", self._conversation.last_taken))
-        return self._depart(effects.Leave(IDLE_FAREWELL, ExitCode.OK), now, bye)
+        return self._depart(farewells.IDLE, now, bye)
 
     def _enforce_bounds(self, now: float) -> list[Action]:
         return [effects.Abort()] if self._work.hits_bound(now) else []
 
     def _depart(self, leave: effects.Leave, now: float, *last: Action) -> list[Action]:
         """The words at once; the end when what runs has ended and the totals are told."""
+        if self._departure is not None:
+            return []
         self.phase = Phase.LEAVING
         self._departure = leave
         self._awaited = None

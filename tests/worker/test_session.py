@@ -38,7 +38,8 @@ from worker.effects import (
     TurnOver,
 )
 from worker.errors import ExitCode
-from worker.session import IDLE_FAREWELL, Phase, Session, SessionConfig
+from worker.farewells import IDLE
+from worker.session import Phase, Session, SessionConfig
 
 FENCE = "ROOM-1"
 MSGID = "k7d2k7d2k7d2k7d2k7d2k7d2k7"
@@ -191,7 +192,8 @@ def test_who_starts_a_turn_in_review(steer: str, wakes: bool) -> None:
 def test_a_line_that_came_too_late_for_its_run_starts_another() -> None:
     made = working()
     made.feed(Heard(line("wait", msgid="a1")), 1)
-    assert made.feed(COMPLETED, 1) == [Continue()]
+    closing = Say("## Summary\n- all done")
+    assert made.feed(COMPLETED, 1) == [closing, Continue()]
     assert made.phase is Phase.WORKING
     assert made.feed(Entered("a1"), 1) == [READ]
 
@@ -236,6 +238,36 @@ def test_a_note_of_a_reopen_comes_first() -> None:
     ]
 
 
+def test_a_note_of_a_reopen_steers_what_works_already() -> None:
+    made = working()
+    assert made.feed(order(orders.Resume("tests are missing")), 12) == [
+        CONFIRM,
+        Steer("The task was reopened with this note:\ntests are missing", "d"),
+    ]
+
+
+def test_what_was_said_after_the_answer_stands_after_it() -> None:
+    made = blocked()
+    made.feed(Heard(line("blue", msgid=MSGID)), 11)
+    made.feed(Heard(line("and green", msgid="a2")), 12)
+    assert made.feed(order(orders.Resume(MSGID), MSGID), 13)[1] == Prompt("blue\nand green", "a2")
+
+
+def test_a_line_that_starts_a_turn_ends_the_search_for_another() -> None:
+    made = in_review()
+    assert made.feed(order(orders.Resume(MSGID)), 11) == [CONFIRM, FindLine(MSGID)]
+    assert made.feed(Heard(line("more", msgid="a1")), 12) == [Prompt("more", "a1")]
+    assert made.feed(LineFound(MSGID, line("x", msgid=MSGID)), 13) == []
+
+
+def test_it_says_goodbye_once() -> None:
+    made = in_review()
+    leave = order(orders.Leave("done"))
+    assert len(made.feed(leave, 11)) == 3
+    assert made.feed(leave, 12) == [CONFIRM]
+    assert made.feed(Terminate(), 12) == []
+
+
 def test_a_blocked_mark_in_the_closing_text_is_a_question() -> None:
     made = working()
     end = RunEnd(RunReason.COMPLETED, "I looked.\n[[BLOCKED]] Which one?\nA or B")
@@ -258,6 +290,18 @@ def test_a_stop_is_confirmed_when_the_run_has_ended() -> None:
         CONFIRM,
     ]
     assert made.phase is Phase.BLOCKED
+
+
+def test_every_stop_of_a_run_is_confirmed() -> None:
+    made = working()
+    for msgid, by in (("d1", "alice"), ("d2", "maud")):
+        stop = Directed(orders.Stop(by), "controller", msgid)
+        assert made.feed(stop, 1) == [Abort()]
+    assert made.feed(ABORTED, 2)[1:] == [
+        block("stopped: by alice"),
+        Confirm("controller", "d1"),
+        Confirm("controller", "d2"),
+    ]
 
 
 def test_a_stop_before_the_agent_is_there_parks_it() -> None:
@@ -341,9 +385,9 @@ def test_nobody_speaks_in_review_so_it_leaves() -> None:
     assert made.wake_at() == 1810.0
     assert made.feed(Tick(), 1809.0) == []
     assert made.feed(Tick(), 1810.0) == [
-        Say(IDLE_FAREWELL, urgent=True),
+        Say(IDLE.farewell, urgent=True),
         Direct(orders.Bye("idle", "-")),
-        Leave(IDLE_FAREWELL, ExitCode.OK),
+        IDLE,
     ]
 
 

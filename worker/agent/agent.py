@@ -89,11 +89,9 @@ class Agent:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    async def prompt(self, message: UserMessage | str) -> RunEnd:
-        """Work on the message until nothing is left to do. Raises AgentBusy while running."""
-        if isinstance(message, str):
-            message = UserMessage(message)
-        return await self._run([message])
+    async def prompt(self, *messages: UserMessage | str) -> RunEnd:
+        """Work on the messages until nothing is left to do. Raises AgentBusy while running."""
+        return await self._run([UserMessage(m) if isinstance(m, str) else m for m in messages])
 
     async def continue_(self) -> RunEnd:
         """Go on without a new prompt: answer what is unanswered, or take what waits in the queues.
