@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from worker.agent.messages import ToolResultMessage
 from worker.tools import ToolContext, ToolError, ToolResult, ToolSpec
 
 NAME = "ask_human"
@@ -29,6 +30,17 @@ _SPEC = ToolSpec(
     },
     sequential=True,
 )
+
+
+def questions(results: Sequence[ToolResultMessage]) -> list[str]:
+    """What was asked in a turn."""
+    found = (result.details for result in results if result.tool_name == NAME and result.details)
+    return [str(details[QUESTION]) for details in found if QUESTION in details]
+
+
+def asks(results: Sequence[ToolResultMessage]) -> bool:
+    """A question was put, so the run ends: also if other calls stood beside it."""
+    return bool(questions(results))
 
 
 class AskHuman:

@@ -8,7 +8,7 @@ from shared.description import cut_bytes
 from shared.directives import StatusReport
 from shared.task import Reason, Status, Why
 from worker.agent.events import RunEnd, RunReason
-from worker.ask_human import QUESTION
+from worker.ask_human import questions
 from worker.effects import Say
 from worker.memory import SUMMARY
 from worker.prompt import BLOCKED_MARK
@@ -90,8 +90,7 @@ def outcome_of(end: RunEnd, requester: str, *, first: bool) -> Outcome:
 
 
 def _question(end: RunEnd) -> str:
-    found = [str(r.details[QUESTION]) for r in end.results if r.details and QUESTION in r.details]
-    return "\n".join(found) or end.text or "I cannot go on; how shall I?"
+    return "\n".join(questions(end.results)) or end.text or "I cannot go on; how shall I?"
 
 
 def _blocked(why: Why, detail: str, *said: str) -> Outcome:

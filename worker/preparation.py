@@ -24,7 +24,7 @@ from worker.agent.errors import TranscriptError
 from worker.agent.limits import Limits
 from worker.agent.messages import Usage, UserMessage
 from worker.agent.transcript import Header, Transcript
-from worker.ask_human import AskHuman
+from worker.ask_human import AskHuman, asks
 from worker.effects import Prepared, RoomLine
 from worker.errors import StartFailed
 from worker.inbound import Room
@@ -121,6 +121,7 @@ async def equip(kit: Kit, told: Told, tools: Sequence[Tool]) -> Equipment:
         tools=everything,
         transcript=transcript,
         after_tool=_redacting(kit.redactor),
+        ends_run=asks,
         limits=Limits(turns=env.agent_max_turns),
     )
     priced = cost_usd(_ANY_USAGE, _model_name(env)) is not None

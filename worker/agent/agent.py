@@ -12,7 +12,7 @@ from worker.agent.cost import PRICES, Price, Totals, totals
 from worker.agent.errors import AgentBusy, NothingToContinue, TranscriptError
 from worker.agent.events import AgentEnd, MessageEnd, RunEnd, RunReason, TurnEnd
 from worker.agent.limits import Limits
-from worker.agent.loop import LoopConfig, Run, run_agent
+from worker.agent.loop import EndsRun, LoopConfig, Run, nothing_ends, run_agent
 from worker.agent.messages import AssistantMessage, StopReason, UserMessage
 from worker.agent.queue import PendingQueue, QueueMode
 from worker.agent.toolcalls import ToolPolicy
@@ -41,6 +41,7 @@ class AgentConfig:
     """Kept up to date on disk; its messages are what the agent starts with. None: memory only."""
     before_tool: BeforeTool | None = None
     after_tool: AfterTool | None = None
+    ends_run: EndsRun = nothing_ends
     limits: Limits = field(default_factory=Limits)
     prices: Mapping[str, Price] = field(default_factory=lambda: PRICES)
     steering_mode: QueueMode = QueueMode.ALL
@@ -153,7 +154,12 @@ class Agent:
         grace = config.limits.abort_grace_seconds
         policy = ToolPolicy(tools, config.before_tool, config.after_tool, grace)
         loop = LoopConfig(
-            config.system, config.model, policy, config.limits, lambda: self.totals.usd
+            config.system,
+            config.model,
+            policy,
+            config.limits,
+            spent_usd=lambda: self.totals.usd,
+            ends_run=config.ends_run,
         )
         return Run(loop, self._messages, self._steering, self._follow_ups, abort, self._publish)
 

@@ -74,7 +74,7 @@ class RunReason(StrEnum):
 
     COMPLETED = "completed"
     BLOCKED = "blocked"
-    """Every tool result of the last turn asked to end it; `results` has their details."""
+    """Results of the last turn asked to end it; `results` has them all, details too."""
     ABORTED = "aborted"
     ERROR = "error"
     REFUSED = "refused"
@@ -97,7 +97,7 @@ class RunEnd:
     error: str = ""
     """What went wrong or which limit was hit, in words for people; "" when all is well."""
     results: tuple[ToolResultMessage, ...] = ()
-    """For BLOCKED: the results that asked for it."""
+    """For BLOCKED: those of the last turn."""
 
 
 @dataclass(frozen=True, slots=True)

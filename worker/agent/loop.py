@@ -60,6 +60,15 @@ CUT_REASONS = frozenset({StopReason.MAX_TOKENS, StopReason.CONTEXT_FULL, StopRea
 
 Role = Literal["user", "assistant", "tool"]
 
+EndsRun = Callable[[Sequence[ToolResultMessage]], bool]
+"""Asked after each turn with calls: True ends the run there, whatever else waits. A question to a
+person does, so that it is put even if other calls stand beside it or somebody speaks meanwhile."""
+
+
+def nothing_ends(_results: Sequence[ToolResultMessage]) -> bool:
+    """The loop's own rule alone: a run ends when every result of a turn asks for it."""
+    return False
+
 
 @dataclass(frozen=True, slots=True)
 class LoopConfig:
@@ -71,6 +80,7 @@ class LoopConfig:
     limits: Limits
     spent_usd: Callable[[], float | None]
     """What the whole conversation has cost; None: unknown."""
+    ends_run: EndsRun = nothing_ends
 
 
 @dataclass(slots=True)
@@ -157,6 +167,8 @@ def _end_now(run: Run, turn: _Turn) -> RunEnd | None:
         return end
     if run.abort.requested:
         return RunEnd(RunReason.ABORTED, turn.reply.text)
+    if turn.messages and run.config.ends_run(turn.messages):
+        return natural_end(turn.reply, turn.messages)
     return stuck_end(run.config.limits, turn.reply, run.repeats.last_count, run.pauses)
 
 

@@ -297,6 +297,29 @@ async def test_a_run_goes_on_when_only_one_of_two_results_asks_to_end_it() -> No
     assert len(model.requests) == 2
 
 
+@pytest.mark.parametrize("steered", [False, True])
+async def test_a_result_that_ends_the_run_does_so_whatever_else_waits(steered: bool) -> None:
+    """A38"""
+    model = ScriptedModel(calls(call("ask", 1), call("run", 2), text="Which?"))
+
+    async def body(_args: Mapping[str, object], _context: ToolContext) -> ToolResult:
+        if steered:
+            agent.steer(user("by the way"))
+        return STOPS
+
+    other = FakeTool("run")
+    agent, events = agent_with(
+        model, FakeTool("ask", body), other, ends_run=lambda results: bool(results[0].details)
+    )
+    end = await agent.prompt("hi")
+    asked = ToolResultMessage("call_1", "ask", "question asked", details={"question": "which?"})
+    ran = ToolResultMessage("call_2", "run", "ok")
+    assert end == RunEnd(RunReason.BLOCKED, "Which?", results=(asked, ran))
+    assert (len(model.requests), len(other.seen)) == (1, 1)
+    assert agent.pending == ((user("by the way"),) if steered else ())
+    check_nesting(events)
+
+
 async def test_the_answer_to_a_question_follows_its_result_in_one_message() -> None:
     model = ScriptedModel(calls(call("ask")))
     agent, _ = agent_with(model, FakeTool("ask", gives(STOPS)))
