@@ -1,7 +1,8 @@
 """What a tool is: the seam between the agent loop and the modules that implement tools.
 
-The loop validates nothing about arguments: each tool checks its own, because models send
-almost-right shapes and the tool knows best how to answer them.
+The loop checks arguments against `input_schema` first, kindly ("42" for 42, one value for a list of
+one), and answers what does not fit. So a schema holds what is never acceptable and no more: a tool
+that takes several shapes says the best one in words, and reads the others itself.
 """
 
 from __future__ import annotations

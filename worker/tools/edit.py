@@ -34,15 +34,15 @@ SPEC = ToolSpec(
             "path": {"type": "string", "description": "Absolute, or relative to the workspace"},
             "edits": {
                 "type": "array",
-                "minItems": 1,
+                "description": "At least one; each with `old` and `new`",
                 "items": {
                     "type": "object",
                     "properties": {"old": {"type": "string"}, "new": {"type": "string"}},
-                    "required": ["old", "new"],
                 },
             },
         },
-        "required": ["path", "edits"],
+        # no more than this: models also send the shapes that edit_args reads
+        "required": ["path"],
     },
 )
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.tool_calls import Call, run_now
+from worker.agent.schema import Valid, check_arguments
 from worker.tools import ToolError, ToolResult
 from worker.tools.edit import EditTool
 from worker.tools.files import FileLocks
@@ -170,8 +171,15 @@ def test_edits_change_their_span_and_no_other_byte(
         pytest.param({"edits": [{**pair("a", "b"), "reason": "x"}], "note": 1}, id="extra fields"),
     ],
 )
-def test_t44_shapes_that_models_send_are_taken(path: Path, args: dict[str, object]) -> None:
+def test_t44_shapes_that_models_send_are_taken_by_the_loop_and_the_tool(
+    path: Path, args: dict[str, object]
+) -> None:
     path.write_text("a")
+    checked = check_arguments(EditTool.spec.input_schema, {"path": path.name, **args})
+    assert isinstance(checked, Valid)
+    run_edit(path, dict(checked.args))
+    assert path.read_text() == "b"
+    run_edit(path, args | {"edits": [pair("b", "a")]})
     run_edit(path, args)
     assert path.read_text() == "b"
 
