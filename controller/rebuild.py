@@ -6,11 +6,12 @@ The order of truth: the highest `rev` wins, wherever it stands; the topic never 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from controller.board import Board
 from controller.commands.draft import EVENT_CHARS
+from controller.damage import forget_lost, is_damaged, mend
 from controller.effects import Job
 from controller.limits import CoreSettings
 from controller.nicks import pool_from_metadata
@@ -29,6 +30,8 @@ from shared.task_metadata import Problems, from_metadata
 
 OVERLAP_SECONDS = 60.0
 """#firehose is read so far back behind the watermark: the last writes may be lost."""
+_CLOCK_SKEW_SECONDS = 3600
+_NUMBER_BOUND = 1e12
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +86,20 @@ class Rebuilt:
     """Drift between the board and the server."""
 
 
-def read_back_to(tasks_metadata: Mapping[str, str]) -> float:
-    """Server time from which on #firehose is needed; 0.0 = from the beginning."""
-    return max(0.0, _number(tasks_metadata.get("watermark")) - OVERLAP_SECONDS)
+def read_back_to(metadata: Mapping[str, Mapping[str, str]], now: float) -> float:
+    """Server time from which on #firehose is needed; 0.0 = from the beginning.
+
+    The tail is enough, unless somebody has damaged what a task holds: then its whole life is.
+    """
+    if any(is_damaged(channel, values) for channel, values in metadata.items()):
+        return 0.0
+    return max(0.0, watermark(metadata[TASKS], now) - OVERLAP_SECONDS)
+
+
+def watermark(tasks_metadata: Mapping[str, str], now: float) -> float:
+    """Server time up to which every line is dealt with; 0.0 = unknown, as is one to come."""
+    stored = _number(tasks_metadata.get("watermark"))
+    return stored if stored <= now + _CLOCK_SKEW_SECONDS else 0.0
 
 
 def rebuild(snapshot: Snapshot, settings: CoreSettings, now: float) -> Rebuilt:
@@ -93,12 +107,14 @@ def rebuild(snapshot: Snapshot, settings: CoreSettings, now: float) -> Rebuilt:
     board, found = Board(), Problems()
     stored = {fold(channel): values for channel, values in snapshot.metadata.items()}
     tasks_values = stored.get(fold(TASKS), {})
-    board.watermark = _number(tasks_values.get("watermark"))
-    board.snapshot_at = _number(tasks_values.get("snapshot"))
+    board.watermark = watermark(tasks_values, now)
+    board.snapshot_at = min(now, _number(tasks_values.get("snapshot")))
     board.next_number = max(1, int(_number(tasks_values.get("next_task"))))
     board.pool = pool_from_metadata(stored.get(fold(AGENTS), {}))
     on_server = _read_tasks(board, snapshot, stored, found)
+    lost = forget_lost(board, stored)
     redone = redo(board, snapshot.records)
+    mend(board, lost, on_server)
     board.listed(snapshot.workers, snapshot.workers_asked_at)
     _drop_gone(board, on_server.keys(), found)
     _revive(board, redone)
@@ -114,10 +130,12 @@ def rebuild(snapshot: Snapshot, settings: CoreSettings, now: float) -> Rebuilt:
 
 
 def _number(text: str | None) -> float:
+    """0.0 for what is no number, or an absurd one."""
     try:
-        return float(text or 0)
+        number = float(text or 0)
     except ValueError:
         return 0.0
+    return number if 0 <= number < _NUMBER_BOUND else 0.0
 
 
 def _read_tasks(
@@ -128,12 +146,23 @@ def _read_tasks(
 ) -> dict[Folded, OnServer]:
     """Put every task channel on the board, as the server has it."""
     on_server = {}
-    named = [(parse_task_channel(row.channel), row) for row in snapshot.channels]
-    ours = [(channel.number, row) for channel, row in named if channel is not None]
-    for _, row in sorted(ours, key=lambda numbered: numbered[0]):
+    for row in _of_different_numbers(snapshot.channels, stored, found):
         task, on_server[fold(row.channel)] = _read(row, stored.get(fold(row.channel), {}), found)
         board.put(task)
     return on_server
+
+
+def _of_different_numbers(
+    rows: Iterable[Listed], stored: Mapping[Folded, Mapping[str, str]], found: Problems
+) -> list[Listed]:
+    """By N. Of two channels with one N the one without METADATA was made by hand, beside ours."""
+    ours: dict[int, Listed] = {}
+    for row in sorted(rows, key=lambda row: not stored.get(fold(row.channel))):
+        channel = parse_task_channel(row.channel)
+        if channel is not None and ours.setdefault(channel.number, row) is not row:
+            first = ours[channel.number].channel
+            found.append(f"{row.channel} has the number of {first} and is left alone")
+    return [row for _, row in sorted(ours.items())]
 
 
 def _read(row: Listed, values: Mapping[str, str], found: Problems) -> tuple[Task, OnServer]:

@@ -10,7 +10,7 @@ FIREHOSE = "#firehose"
 AGENTS = "#agents"
 SYSTEM_CHANNELS = (TASKS, FIREHOSE, AGENTS)
 
-_TASK = re.compile(r"#(?:(?P<repo>[a-z0-9][a-z0-9._-]*)-)?task-(?P<number>[1-9][0-9]*)", re.I)
+_TASK = re.compile(r"#(?:(?P<repo>[a-z0-9][a-z0-9._-]*)-)?task-(?P<number>[1-9][0-9]{0,8})", re.I)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ unknown kinds and fields.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -99,11 +100,13 @@ def decode(line: str) -> Record:
         wire = json.loads(line)
         id, t, kind = int(wire.pop("id")), float(wire.pop("t")), str(wire.pop("kind"))
         version = int(wire.pop("v"))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise FirehoseError(f"not an event: {line[:80]!r}") from error
     if version > VERSION:
         raise FirehoseError(f"an event of version {version}; this reader knows {VERSION}")
     head = {key: wire.pop(key, None) for key in ("task", "repo", "cause", "at")}
+    if not math.isfinite(t) or not all(v is None or isinstance(v, str) for v in head.values()):
+        raise FirehoseError(f"not an event: {line[:80]!r}")
     cut = bool(wire.pop("cut", False))
     return Record(id, t, _lenient(kind, wire, head, cut=cut))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 from shared.description import cut_bytes
 from shared.task import Run, Status, Task, Times, Usage
@@ -19,6 +19,8 @@ T = TypeVar("T")
 D = TypeVar("D")
 
 _VALUE_BYTES = 330
+_NUMBER_BOUND = 2**53
+"""Above it a number is nobody's count or time, and arithmetic with it fails."""
 
 
 def to_metadata(task: Task) -> dict[str, str]:
@@ -70,7 +72,7 @@ def from_metadata(channel: str, values: Mapping[str, str], title: str, found: Pr
         status=status,
         requester=values.get("requester") or None,
         assignee=values.get("assignee") or None,
-        created=_read(values, "created", int, 0, found),
+        created=_read(values, "created", _parse_count, 0, found),
         reason=values.get("reason") or None,
         pr=values.get("pr") or None,
         blocked_by=tuple(c for c in values.get("blocked_by", "").split(",") if c),
@@ -78,8 +80,8 @@ def from_metadata(channel: str, values: Mapping[str, str], title: str, found: Pr
         repo_url=values.get("repo_url") or None,
         default_branch=values.get("default_branch") or None,
         model=values.get("model") or None,
-        budget=_read(values, "budget", float, None, found),
-        priority=_read(values, "priority", int, 0, found),
+        budget=_read(values, "budget", _parse_amount, None, found),
+        priority=_read(values, "priority", _parse_count, 0, found),
         run=_read(values, "run", _parse_run, Run(), found),
         times=_read(values, "times", _parse_times, Times(), found),
         usage=_read(values, "usage", _parse_usage, Usage(), found),
@@ -114,6 +116,14 @@ def _times_json(times: Times) -> str:
     return _json({"rev": times.rev} | {str(s): at for s, at in sorted(times.entered.items())})
 
 
+def _parse_count(raw: str) -> int:
+    return int(_checked(int(raw), int))
+
+
+def _parse_amount(raw: str) -> float:
+    return float(_checked(float(raw), float))
+
+
 def _parse_run(raw: str) -> Run:
     return Run(**_known(json.loads(raw), Run))
 
@@ -124,12 +134,21 @@ def _parse_usage(raw: str) -> Usage:
 
 def _known(stored: dict[str, Any], kind: type[Run | Usage]) -> dict[str, Any]:
     """The fields that we know; a newer controller may have stored more."""
-    names = {f.name for f in fields(kind)}
-    return {k: v for k, v in stored.items() if k in names}
+    hints = get_type_hints(kind)
+    return {k: _checked(v, hints[k]) for k, v in stored.items() if k in hints}
 
 
 def _parse_times(raw: str) -> Times:
     stored = json.loads(raw)
     known = set(Status)
-    entered = {Status(k): int(v) for k, v in stored.items() if k in known}
-    return Times(int(stored.get("rev", 0)), entered)
+    entered = {Status(k): _checked(v, int) for k, v in stored.items() if k in known}
+    return Times(_checked(stored.get("rev", 0), int), entered)
+
+
+def _checked(value: Any, hint: Any) -> Any:
+    """The value, if it is of this type and no absurd number; a person may have written it."""
+    fits = isinstance(value, int | float if hint is float else hint)
+    is_number = isinstance(value, int | float)
+    if not fits or isinstance(value, bool) or (is_number and not 0 <= value < _NUMBER_BOUND):
+        raise ValueError(f"{value!r} does not fit")
+    return value

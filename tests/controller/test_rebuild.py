@@ -57,6 +57,11 @@ def stored(task: Task) -> dict[str, str]:
     return {**to_metadata(task), **description.to_pieces(task.description)}
 
 
+def damaged(task: Task, damage: dict[str, str]) -> dict[str, str]:
+    """As stored, with some values replaced; "" = deleted."""
+    return {key: value for key, value in (stored(task) | damage).items() if value}
+
+
 def record(kind: str, t: float = NOW - 10, cause: str | None = None, **fields: Any) -> Record:
     number = fields.pop("number", 1)
     cut = fields.pop("cut", False)
@@ -203,25 +208,106 @@ def test_the_next_number_is_above_every_witness(changed: dict[str, Any], number:
 
 @pytest.mark.parametrize(
     ("values", "since"),
-    [({}, 0.0), ({"watermark": "1000.5"}, 940.5), ({"watermark": "x"}, 0.0)],
+    [
+        ({}, 0.0),
+        ({"watermark": "1000.5"}, 940.5),
+        *(({"watermark": bad}, 0.0) for bad in ("x", "nan", "inf", "-5", "1e300", "9999999999")),
+    ],
 )
 def test_the_log_is_read_from_a_minute_before_the_watermark(
     values: dict[str, str], since: float
 ) -> None:
-    assert read_back_to(values) == since
+    assert read_back_to({"#tasks": values}, NOW) == since
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param({"status": "dancing"}, id="a state that is none"),
+        pytest.param({"status": ""}, id="no state"),
+        pytest.param({"run": ""}, id="at work without an attempt"),
+        pytest.param({"times": ""}, id="no times"),
+        pytest.param({"requester": ""}, id="no requester"),
+        pytest.param({"created": "soon"}, id="any value that is unreadable"),
+    ],
+)
+def test_the_whole_log_is_read_where_a_task_is_damaged(damage: dict[str, str]) -> None:
+    tasks = {"watermark": f"{NOW - 5}"}
+    assert read_back_to({"#tasks": tasks, "#task-1": stored(TASK)}, NOW) == NOW - 65
+    assert read_back_to({"#tasks": tasks, "#task-1": damaged(TASK, damage)}, NOW) == 0.0
+    assert read_back_to({"#tasks": tasks, "#task-1": {}}, NOW) == NOW - 65
 
 
 # What cannot be read
 
 
 def test_unreadable_values_are_told_and_not_written_over() -> None:
-    broken = stored(TASK) | {"status": "dancing", "created": "long ago"}
+    broken = stored(TASK) | {"budget": "dancing", "created": "long ago"}
     rebuilt = read(TASK, metadata={"#task-1": broken})
     assert rebuilt.repairs == ()
     assert rebuilt.problems == (
-        "#task-1: METADATA status is not readable: 'dancing'",
         "#task-1: METADATA created is not readable: 'long ago'",
+        "#task-1: METADATA budget is not readable: 'dancing'",
     )
+
+
+_LIFE = (
+    record("task_created", NOW - 500, title="Write a haiku", requester="alice"),
+    record("status", NOW - 400, status="ready", prev_status="pending", rev=1),
+    record(
+        "status", NOW - 350, status="in_progress", prev_status="ready", rev=2, attempt=1,
+        worker="HAL-9000",
+    ),
+    record("worker_spawned", NOW - 300, worker="HAL-9000", pod="local-11", attempt=1),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"status": "dancing"},
+        {"status": ""},
+        {"run": "[]"},
+        {"run": '{"attempt":1,"worker":5}'},
+        {"run": '{"attempt":"x"}'},
+        {"run": '{"attempt":1e999}'},
+        {"run": ""},
+        {"times": '{"rev":1e999}'},
+        {"times": '{"rev":2,"pending":null}'},
+        {"times": ""},
+        {"requester": ""},
+    ],
+    ids=str,
+)
+def test_what_a_person_has_damaged_is_taken_from_the_log(damage: dict[str, str]) -> None:
+    rebuilt = read(TASK, metadata={"#task-1": damaged(TASK, damage)}, records=_LIFE)
+    task = only_task(rebuilt)
+    assert (task.status, task.requester, task.times.rev) == (Status.IN_PROGRESS, "alice", 2)
+    assert (task.run.attempt, task.run.worker, task.run.job) == (1, "HAL-9000", "local-11")
+    written = [e for e in effects(rebuilt.repairs) if isinstance(e, SetMetadata)]
+    for key in damage:
+        assert any(key in write.values for write in written)
+
+
+def test_a_lost_state_that_the_log_has_forgotten_is_the_one_entered_last() -> None:
+    times = Times(7, {Status.PENDING: NOW - 500, Status.DONE: NOW - 40, Status.READY: NOW - 400})
+    task = replace(TASK, status=Status.DONE, times=times)
+    rebuilt = read(TASK, metadata={"#task-1": damaged(task, {"status": ""})})
+    assert only_task(rebuilt) == task
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("next_task", "inf"), ("next_task", "nan"), ("next_task", "1e300"), ("next_task", "-1"),
+        ("watermark", "inf"), ("watermark", "nan"), ("snapshot", "inf"), ("snapshot", "nan"),
+    ],
+)  # fmt: skip
+def test_an_absurd_number_in_tasks_is_as_good_as_none(key: str, value: str) -> None:
+    rebuilt = read(TASK, control={key: value})
+    board = rebuilt.board
+    assert (board.next_number, board.watermark) == (2, 0.0)
+    assert Core(SETTINGS, rebuilt).begin(NOW)  # snapshots are sent
 
 
 def test_a_channel_that_nobody_knows_is_told_and_left_alone() -> None:
@@ -230,6 +316,16 @@ def test_a_channel_that_nobody_knows_is_told_and_left_alone() -> None:
     assert rebuilt.repairs == ()
     assert rebuilt.needs == (Need("#task-3"),)
     assert rebuilt.board.next_number == 4
+
+
+def test_a_channel_with_the_number_of_a_task_is_told_and_left_alone() -> None:
+    for topics in ({"#task-1": TASK.topic, "#web-task-1": ""}, {"#web-task-1": ""}):
+        topics |= {"#task-1": TASK.topic}  # in either order
+        rebuilt = read(TASK, topics=topics)
+        assert only_task(rebuilt) == TASK
+        assert rebuilt.board.by_number(1) == TASK
+        assert rebuilt.problems == ("#web-task-1 has the number of #task-1 and is left alone",)
+        assert rebuilt.repairs == ()
 
 
 def test_a_half_written_task_is_completed_from_the_log() -> None:

@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable
 from itertools import count
 from pathlib import Path
 
+import pytest
+
 from controller.effects import Joined
 from controller.firehose_log import FirehoseLog
 from controller.history import Gathered, HistoryReader
@@ -118,3 +120,21 @@ async def test_a_damaged_description_comes_back_from_our_posts_and_nobody_else_s
         posts, command = await _reader(peer, tmp_path).description_posts(need)
     assert choose_description(need, posts, command) == text
     assert choose_description(need, (), command) == "the short form"
+
+
+@pytest.mark.parametrize("mode", ["+i", "+k secret", "+b *!*@*", "+l 1"])
+async def test_a_channel_that_an_operator_has_closed_is_read_too(
+    private_ergo: Ergos, tmp_path: Path, mode: str
+) -> None:
+    ergo = await private_ergo()
+    password = await ergo.add_account("controller")
+    async with (
+        on_irc(ergo, "controller", password, oper=True) as peer,
+        on_irc(ergo, "root", oper=True) as operator,
+    ):
+        await _prepare(peer)
+        await operator.ask("JOIN", "#task-9")
+        await operator.ask("MODE", "#task-9", *mode.split())
+        await operator.say("#task-9", "for me alone")
+        gathered = await _gather(peer, tmp_path)
+    assert [row.channel for row in gathered.snapshot.channels] == ["#task-9"]

@@ -14,6 +14,7 @@ from shared.channels import TaskChannel, is_channel, parse_task_channel
         pytest.param("#task-01", None, id="leading zero"),
         pytest.param("#tasks", None, id="control channel"),
         pytest.param("task-1", None, id="no channel"),
+        pytest.param("#task-1234567890", None, id="a number that is nobody's"),
         pytest.param("#task-1x", None, id="something after the number"),
     ],
 )

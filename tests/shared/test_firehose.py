@@ -67,7 +67,19 @@ def test_unknown_kinds_and_fields_are_kept() -> None:
     assert record.event.fields == {"colour": "red"}
 
 
-@pytest.mark.parametrize("line", ["", "hello", "[]", '{"v":1}', '{"v":9,"id":1,"t":1,"kind":"x"}'])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "hello",
+        "[]",
+        '{"v":1}',
+        '{"v":9,"id":1,"t":1,"kind":"x"}',
+        '{"v":1,"id":1,"t":1e999,"kind":"x"}',
+        '{"v":1,"id":1e999,"t":1,"kind":"x"}',
+        '{"v":1,"id":1,"t":1,"kind":"x","task":5}',
+    ],
+)
 def test_what_is_no_event_is_refused(line: str) -> None:
     with pytest.raises(FirehoseError):
         decode(line)
