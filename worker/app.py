@@ -91,7 +91,7 @@ class App:
         if env.budget_usd and not made.price_is_known:
             self._voice.note(f"the price of {env.worker_model} is unknown: no budget can hold it")
         self.bridge.use(
-            lambda group: Runs(made.agent, env.usage, group, self.bridge.feed, self.bridge.tell)
+            lambda start: Runs(made.agent, env.usage, start, self.bridge.feed, self.bridge.tell)
         )
         self.bridge.feed(made.first)
 

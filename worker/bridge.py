@@ -19,9 +19,10 @@ from shared.irc_client import (
     RequestTimeout,
 )
 from shared.ircv3.message import Message
-from worker import effects, inbound
+from worker import effects, farewells, inbound
+from worker.duties import Duties, Duty
 from worker.effects import Action, RoomLine, Say
-from worker.errors import ExitCode
+from worker.errors import ExitCode, RoomClosed
 from worker.memory import remembered_line
 from worker.narration import Telemetry
 from worker.post import Post
@@ -32,7 +33,6 @@ from worker.voice import Voice
 
 TERMINATION_SECONDS = 3.0
 """From SIGTERM to our end, whatever hangs; a spawner kills after five."""
-_GIVEN_UP = effects.Leave("agent was told to end (SIGTERM)", ExitCode.TERMINATED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,6 @@ class Lines:
     presence: Presence
     voice: Voice
     post: Post
-
-
-class _Left(Exception):
-    """Ends the duties of a bridge whose work is done."""
 
 
 class Bridge:
@@ -64,8 +60,7 @@ class Bridge:
         self._prepare = prepare
         self._inputs: asyncio.Queue[effects.Input] = asyncio.Queue()
         self._runs: Runs | None = None
-        self._group = asyncio.TaskGroup()
-        self._left: asyncio.Future[effects.Leave] = asyncio.get_running_loop().create_future()
+        self._duties = Duties()
         self._seen: set[str] = set()
         """msgids of lines that were heard, live or from history."""
         self._anchor = ""
@@ -81,11 +76,11 @@ class Bridge:
         """SIGTERM: end soon, even if something hangs."""
         self.feed(effects.Terminate())
         loop = asyncio.get_running_loop()
-        loop.call_later(TERMINATION_SECONDS, self._leave_now, _GIVEN_UP)
+        loop.call_later(TERMINATION_SECONDS, self._duties.leave, farewells.TERMINATED)
 
-    def use(self, make_runs: Callable[[asyncio.TaskGroup], Runs]) -> None:
+    def use(self, make_runs: Callable[[Callable[[Duty], None]], Runs]) -> None:
         """The agent is there."""
-        self._runs = make_runs(self._group)
+        self._runs = make_runs(self._duties.start)
 
     def remember(self, messages: list[Message]) -> None:
         """History that the agent is told of: none of it counts as newly said."""
@@ -103,23 +98,14 @@ class Bridge:
 
     async def run(self) -> ExitCode:
         """Raises LoginRefused and RoomClosed, each in an ExceptionGroup."""
-        duties = (
-            self._client.run,
-            self._listen,
-            self._decide,
-            self._voice.run,
-            self._post.run,
+        first = (
+            self._client.run(),
+            self._listen(),
+            self._decide(),
+            self._voice.run(),
+            self._post.run(),
         )
-        try:
-            async with self._group as group:
-                for duty in duties:
-                    group.create_task(duty())
-                leave = await self._left
-                await self._say_goodbye(leave)
-                raise _Left
-        except* _Left:
-            pass
-        return self._left.result().code
+        return await self._duties.run(first, self._say_goodbye)
 
     # What happens
 
@@ -133,6 +119,9 @@ class Bridge:
                 await self._arrive()
             case Disconnected():
                 self._presence.online.clear()
+            case Received(message) if self._presence.is_our_exit(message):
+                if not self._duties.over:
+                    await self._come_back(message.text)
             case Received(message):
                 self._receive(message)
             case _:
@@ -144,7 +133,7 @@ class Bridge:
             try:
                 title = await self._presence.join()
                 if self._presence.arrivals == 1:
-                    self._group.create_task(self._prepare(title))
+                    self._duties.start(self._prepare(title))
                 else:
                     await self._catch_up()
             except RequestTimeout:
@@ -154,6 +143,14 @@ class Bridge:
             self._presence.online.set()
             self._post.hurry()
             return
+
+    async def _come_back(self, why: str) -> None:
+        """Put out of the room: in again, unless that happens again and again."""
+        self._presence.online.clear()
+        if self._presence.may_return(_now()):
+            await self._arrive()
+        else:
+            raise RoomClosed(f"put out of {self._presence.room.channel} too often: {why}")
 
     async def _catch_up(self) -> None:
         """People's lines that we missed. What looks like a directive in history never is one."""
@@ -224,9 +221,9 @@ class Bridge:
             case effects.Refuse(nick, msgid, why):
                 self._post.refuse(nick, msgid, why)
             case effects.FindLine(msgid):
-                self._group.create_task(self._find(msgid))
+                self._duties.start(self._find(msgid))
             case effects.Leave():
-                self._group.create_task(self._depart(action))
+                self._duties.start(self._depart(action))
             case _:
                 self._order(action)
 
@@ -263,14 +260,12 @@ class Bridge:
             async with asyncio.timeout(leave.patience_seconds):
                 await self._voice.flushed()
                 await self._post.drained()
-        self._leave_now(leave)
-
-    def _leave_now(self, leave: effects.Leave) -> None:
-        if not self._left.done():
-            self._left.set_result(leave)
+        self._duties.leave(leave)
 
     async def _say_goodbye(self, leave: effects.Leave) -> None:
         with suppress(IrcError):
+            if leave.code is ExitCode.FAILED:  # nobody else could say it any more
+                await self._presence.say(leave.farewell)
             await self._presence.part(leave.farewell)
         await self._client.close(leave.farewell)
 

@@ -19,8 +19,3 @@ def broken(error: BaseException) -> Leave:
     """A defect of the worker itself; its log has the rest."""
     name = type(error).__name__
     return Leave(f"agent has left: a defect of the worker itself ({name})", ExitCode.FAILED)
-
-
-def shut_out(why: str) -> Leave:
-    """The room is closed to us."""
-    return Leave(f"agent has left: {why}", ExitCode.LOGIN_REFUSED)

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from shared.channels import AGENTS
 from shared.irc_client import IrcClient, RequestRefused, history_pages
+from shared.ircv3.casemap import fold
 from shared.ircv3.message import Message
 from shared.ircv3.metadata import metadata_list, parse_metadata
 from shared.task import title_of_topic
@@ -17,6 +18,8 @@ from worker.inbound import Room
 
 _TOPIC = "332"
 _AROUND = 5
+_RETURNS = 3
+_RETURNS_SECONDS = 60.0
 HISTORY_ROWS = 2000
 """How far back a start reads."""
 
@@ -30,6 +33,7 @@ class Presence:
         self.arrivals = 0
         """How often the channel was entered."""
         self._client = client
+        self._returns: list[float] = []
 
     async def join(self) -> str:
         """Enter the channel; its title, "" where the server did not tell. Raises RoomClosed."""
@@ -76,6 +80,27 @@ class Presence:
         request = Message("CHATHISTORY", ("AROUND", channel, anchor, str(_AROUND)))
         reply = await self._client.request(request)
         return next((m for m in reply.messages if m.tags.get("msgid") == msgid), None)
+
+    def is_our_exit(self, message: Message) -> bool:
+        """Somebody, or the server, put us out of the channel."""
+        match message.command, message.params:
+            case "KICK", (channel, who, *_):
+                pass
+            case "PART", (channel, *_):
+                who = message.nick
+            case _:
+                return False
+        return self.room.is_channel(channel) and fold(who) == fold(self._client.nick)
+
+    def may_return(self, now: float) -> bool:
+        """Not for ever: who is put out each time he comes is not wanted."""
+        self._returns = [at for at in self._returns if now - at < _RETURNS_SECONDS]
+        self._returns.append(now)
+        return len(self._returns) <= _RETURNS
+
+    async def say(self, text: str) -> None:
+        """Past everything that waits; for last words."""
+        await self._client.request(Message("PRIVMSG", (self.room.channel, text)), timeout=2.0)
 
     async def part(self, reason: str) -> None:
         await self._client.request(Message("PART", (self.room.channel, reason)), timeout=2.0)

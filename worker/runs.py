@@ -16,13 +16,13 @@ from worker.narration import Narrator, Telemetry
 
 
 class Runs:
-    """Owns the agent; each run is a task of `group`."""
+    """Owns the agent; `start` gives each run its task."""
 
     def __init__(
         self,
         agent: Agent,
         before: Usage,
-        group: asyncio.TaskGroup,
+        start: Callable[[Coroutine[Any, Any, None]], None],
         feed: Callable[[effects.Input], None],
         tell: Callable[[Say | Telemetry], None],
     ) -> None:
@@ -30,7 +30,7 @@ class Runs:
         self._agent = agent
         self._before = before
         self._inherited = _usage(agent)
-        self._group = group
+        self._start = start
         self._feed = feed
         self._tell = tell
         self._narrator = Narrator()
@@ -39,10 +39,10 @@ class Runs:
     def prompt(self, text: str, reference: str) -> None:
         """What was steered too late for the last run was said before this, so it goes first."""
         earlier = self._agent.clear_pending()
-        self._start(self._agent.prompt(*earlier, UserMessage(text, reference)))
+        self._begin(self._agent.prompt(*earlier, UserMessage(text, reference)))
 
     def go_on(self) -> None:
-        self._start(self._agent.continue_())
+        self._begin(self._agent.continue_())
 
     def steer(self, text: str, reference: str) -> None:
         self._agent.steer(UserMessage(text, reference))
@@ -50,11 +50,11 @@ class Runs:
     def abort(self) -> None:
         self._agent.abort()
 
-    def _start(self, run: Coroutine[Any, Any, RunEnd]) -> None:
+    def _begin(self, run: Coroutine[Any, Any, RunEnd]) -> None:
         async def finish() -> None:
             self._feed(effects.RunOver(await run))
 
-        self._group.create_task(finish())
+        self._start(finish())
 
     async def _hear(self, event: AgentEvent) -> None:
         for told in self._narrator.feed(event, _now()):

@@ -24,6 +24,10 @@ _log = logging.getLogger(__name__)
 NARRATION = Pacing(burst=6, per_second=1.0)
 """So that a busy agent does not flood people who read along."""
 _MULTILINE = "draft/multiline"
+_OUTSIDE = frozenset({"403", "404", "442"})
+"""No such channel, cannot send to it, not on it: so also in the moment before we are back."""
+_TRIES_OUTSIDE = 4
+_OUTSIDE_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +118,9 @@ class Voice:
         ]
 
     async def _deliver(self, lines: Sequence[Message]) -> None:
-        """Until the server has it: what a connection took with it is said again on the next."""
+        """Until the server has it: what a connection took with it is said again on the next, and
+        what the room did not take while we were put out of it, when we are back."""
+        tries = 0
         while True:
             await self._presence.online.wait()
             try:
@@ -123,9 +129,13 @@ class Voice:
                 _log.warning("not said yet: %s", error)
                 await asyncio.sleep(0)
                 continue
-            if reply.error is not None:
+            if reply.error is None:
+                return
+            tries += 1
+            if reply.error.command not in _OUTSIDE or tries == _TRIES_OUTSIDE:
                 _log.error("the server refuses our words: %s", reply.error)
-            return
+                return
+            await asyncio.sleep(_OUTSIDE_SECONDS)
 
 
 def _now() -> float:

@@ -213,6 +213,78 @@ async def test_behind_the_sandbox_it_works_in_its_workspace_and_sees_nothing_els
         assert (room.workspace / "out.txt").exists()
 
 
+BREAK = """
+from {module} import {name} as Broken
+def fail(self, *args, **named):
+    raise KeyError("a hole")
+Broken.{method} = fail
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "method"),
+    [
+        pytest.param("worker.session", "Session", "_turn", id="deciding"),
+        pytest.param("worker.bridge", "Bridge", "_receive", id="listening"),
+        pytest.param("worker.runs", "Runs", "prompt", id="starting a run"),
+        pytest.param("worker.voice", "Voice", "_speak", id="speaking"),
+        pytest.param("worker.post", "Post", "_send", id="directing"),
+        pytest.param("worker.app", "App", "_equip", id="preparing"),
+        pytest.param("worker.agent.agent", "Agent", "_new_run", id="running"),
+    ],
+)
+async def test_a_defect_of_the_worker_is_said_in_the_room_before_it_ends(
+    ergo: ErgoServer, unique: str, tmp_path: Path, module: str, name: str, method: str
+) -> None:
+    async with stage(ergo, unique, tmp_path, QUESTION) as room:
+        fault = BREAK.format(module=module, name=name, method=method)
+        worker = await room.start_worker(fault=fault)
+        if method == "_receive":
+            await room.alice.until(room.is_said("starting on"))
+            await room.alice.say(room.channel, "hello")
+        await room.alice.until(room.is_said("a defect of the worker itself (KeyError)"))
+        assert await worker.wait() == 1
+
+
+async def test_put_out_of_its_room_it_comes_back_and_hears_what_was_said(
+    ergo: ErgoServer, unique: str, tmp_path: Path
+) -> None:
+    async with stage(ergo, unique, tmp_path, "run sleep 2\nrun true") as room:
+        await room.start_worker()
+        await room.alice.until(room.is_said("run sleep"))
+        place = len(room.alice.seen)
+        await room.controller.ask("KICK", room.channel, room.worker, "oops")
+        await room.alice.say(room.channel, "mind the tabs")
+        await room.alice.until(lambda m: m.command == "JOIN" and m.nick == room.worker, place)
+        await room.alice.until(room.is_said("↪ read"))
+        summary = await room.alice.until(room.is_said("## Summary"))
+        assert summary.text.count("mind the tabs") == 1
+        assert await room.controller.direct(room.worker, Leave("done")) == "TAGMSG"
+
+
+async def test_put_out_again_and_again_it_ends(
+    ergo: ErgoServer, unique: str, tmp_path: Path
+) -> None:
+    async with stage(ergo, unique, tmp_path, QUESTION) as room:
+        worker = await room.start_worker()
+        await room.alice.until(room.is_said("[status] blocked"))
+        for _ in range(3):
+            place = len(room.alice.seen)
+            await room.controller.ask("KICK", room.channel, room.worker, "go")
+            await room.alice.until(lambda m: m.command == "JOIN" and m.nick == room.worker, place)
+        await room.controller.ask("KICK", room.channel, room.worker, "go")
+        assert await worker.wait() == 3
+
+
+async def test_put_out_for_good_it_ends(ergo: ErgoServer, unique: str, tmp_path: Path) -> None:
+    async with stage(ergo, unique, tmp_path, QUESTION) as room:
+        worker = await room.start_worker()
+        await room.alice.until(room.is_said("[status] blocked"))
+        await room.controller.ask("MODE", room.channel, "+b", f"{room.worker}!*@*")
+        await room.controller.ask("KICK", room.channel, room.worker, "for good")
+        assert await worker.wait() == 3
+
+
 async def test_a_wrong_password_ends_it_at_once(
     ergo: ErgoServer, unique: str, tmp_path: Path
 ) -> None:

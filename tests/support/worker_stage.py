@@ -164,15 +164,18 @@ class Stage:
         return Path(self.env.workspace)
 
     async def start_worker(
-        self, *, path: str = os.environ["PATH"], **changes: object
+        self, *, path: str = os.environ["PATH"], fault: str = "", **changes: object
     ) -> asyncio.subprocess.Process:
-        """As the local spawner does it; ended with the stage, if it has not ended by then."""
+        """As the local spawner does it; ended with the stage, if it has not ended by then.
+
+        `fault` = Python that runs before the worker does, to break something in it.
+        """
         env = replace(self.env, **changes)  # type: ignore[arg-type]
         reader, writer = os.pipe()
         os.write(writer, self.secrets.to_json().encode())
         os.close(writer)
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-m", "worker"),
+            *(sys.executable, "-I", *_program(fault)),
             env={"PATH": path, SECRETS_FD: str(reader), **env.to_env()},
             pass_fds=(reader,),
             start_new_session=True,
@@ -190,6 +193,12 @@ class Stage:
     def told(self) -> list[str]:
         """Texts of the worker's directives so far, without their numbers."""
         return [text.partition(" ")[2] for text in self.controller.directives]
+
+
+def _program(fault: str) -> tuple[str, str]:
+    if not fault:
+        return ("-m", "worker")
+    return ("-c", f"{fault}\nimport sys\nfrom worker.__main__ import main\nsys.exit(main())")
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

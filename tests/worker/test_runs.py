@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
+from typing import Any
 
 from shared.task import Usage
 from tests.fakes.model import ScriptedModel
@@ -16,7 +18,11 @@ async def test_what_was_steered_too_late_goes_before_the_next_prompt() -> None:
     agent, _ = agent_with(model)
     heard: asyncio.Queue[effects.Input] = asyncio.Queue()
     async with asyncio.TaskGroup() as group:
-        runs = Runs(agent, Usage(), group, heard.put_nowait, lambda _: None)
+
+        def start(run: Coroutine[Any, Any, None]) -> None:
+            group.create_task(run)
+
+        runs = Runs(agent, Usage(), start, heard.put_nowait, lambda _: None)
         runs.steer("delete it", "a1")
         runs.steer("at once", "a2")
         runs.prompt("no, keep it", "a3")
