@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from controller.amends import Amends, FreshStarts
 from controller.core import Core
 from controller.deciding import Deciding
 from controller.directive_desk import DirectiveDesk
@@ -69,6 +70,7 @@ class Office:
     clock: Callable[[], float]
     """Unix seconds."""
     event_ids: Iterator[int]
+    fresh_starts: FreshStarts = field(default_factory=FreshStarts)
 
 
 class Connection:
@@ -173,15 +175,17 @@ class Connection:
         office, client = self._office, self._office.client
         feed = self._inputs.put_nowait
         writes = PacedWrites(client.request, group)
+        speech = Speech(client, office.core.line_max_bytes)
         self._desk = DirectiveDesk(client.request, group, feed, office.clock)
         return Hands(
             client=client,
             writes=writes,
             log=FirehoseLog(client.request, office.event_ids, office.clock),
             rooms=Rooms(client.request, writes),
-            speech=Speech(client, office.core.line_max_bytes),
+            speech=speech,
             desk=self._desk,
             engine=Engine(office.spawner, client, office.secret, office.anthropic_api_key),
+            amends=Amends(office.fresh_starts, speech, group),
             feed=feed,
         )
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from controller import effects as fx
+from controller.amends import Amends
 from controller.directive_desk import DirectiveDesk
 from controller.engine import Engine
 from controller.firehose_log import FirehoseLog
@@ -28,6 +29,7 @@ from shared.irc_client import IrcClient, RequestRefused
 from shared.ircv3.message import Message, ProtocolError
 
 _log = logging.getLogger(__name__)
+_STATE = (fx.Publish, fx.MakeChannel, fx.SetMetadata, fx.SetTopic, fx.SetModerated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class Hands:
     speech: Speech
     desk: DirectiveDesk
     engine: Engine
+    amends: Amends
     feed: Callable[[fx.Input], None]
     """Back to the core."""
 
@@ -78,7 +81,10 @@ class JobRun:
         self._all_confirmed = True
 
     async def run(self) -> None:
-        """Until its end, or until something is refused, which is then its answer."""
+        """Until its end, or until something is refused, which is then its answer.
+
+        Raises StartOver where the server does not hold what the core believes.
+        """
         for index, effect in enumerate(self._job.effects):
             try:
                 await self._carry_out(effect)
@@ -88,6 +94,8 @@ class JobRun:
             except (Refused, RequestRefused, ProtocolError, FirehoseError) as error:
                 _log.error("%s", error, extra={"task": self._job.lane})
                 await self._answer_refusal(self._job.effects[index:], str(error))
+                if isinstance(effect, _STATE):
+                    await self._hands.amends.make(str(error))
                 return
 
     async def _carry_out(self, effect: fx.Effect) -> None:

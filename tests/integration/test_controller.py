@@ -15,6 +15,7 @@ from controller.errors import LocalError
 from controller.local import ergo_config
 from controller.local.ergo_config import OPER_CAPABILITIES
 from shared.ircv3.message import Message
+from shared.ircv3.metadata import metadata_set
 from tests.support.controller_run import ControllerRun, Network, make_network
 from tests.support.ergo_server import ErgoServer
 from tests.support.irc_peer import Peer
@@ -131,6 +132,34 @@ async def test_it_finds_everything_again_after_a_crash_of_the_server(
         msgid = await alice.say(channel, "!status")
         answer = await alice.hears(lambda m: m.tags.get("+draft/reply") == msgid, seconds=20)
         assert "!ready" in answer.text
+
+
+async def test_a_refused_write_is_answered_and_then_all_is_read_anew_but_not_in_a_loop(
+    network: Network, controller: ControllerRun
+) -> None:
+    async with network.person("alice") as alice:
+        await alice.ask("OPER", network.ergo.oper_name, network.ergo.oper_password)
+        for number in range(100):  # as many keys as a channel can have
+            await alice.client.request(metadata_set("#tasks", f"full.{number}", "x"))
+            await asyncio.sleep(0.02)  # see write_schedule: the server can die of a burst
+
+        async def refused(text: str) -> None:
+            msgid = await alice.say("#tasks", f"!new {text}")
+            answer = await alice.hears(lambda m: m.tags.get("+draft/reply") == msgid)
+            assert answer.text.startswith("that did not work: #tasks metadata next_task: ")
+
+        await refused("one")
+        left = await alice.hears(lambda m: m.command in ("QUIT", "JOIN"))
+        assert (left.command, left.nick) == ("QUIT", "controller")
+        await alice.hears(lambda m: m.command == "JOIN" and m.params[0] == "#tasks")
+        warning = await alice.hears_text("the server refuses what I write")
+        assert warning.params[0] == "#tasks"
+        assert re.search(r"all is read anew in (5\d s|1 min)", warning.text)
+        await refused("two")
+        for number in range(3):  # for the number, the watermark and the snapshot
+            await alice.client.request(metadata_set("#tasks", f"full.{number}", None))
+        assert await _new(alice, "three") == "#task-3"
+        assert set(await _topics(alice)) == {"#task-1", "#task-2", "#task-3"}
 
 
 async def test_two_hundred_tasks_in_one_go_leave_the_server_alive(

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from controller.amends import Amends, FreshStarts, StartOver
 from controller.board import Board
 from controller.core import Core
 from controller.deciding import Deciding
@@ -69,34 +70,51 @@ class Desk:
         self.runner.submit(Job(self.room, effects))
 
 
+class _Over(Exception):
+    """The test is: what goes on ends too."""
+
+
 @asynccontextmanager
-async def _desk(ergo: ErgoServer, unique: str, folder: Path) -> AsyncIterator[Desk]:
+async def _desk(
+    ergo: ErgoServer, unique: str, folder: Path, *, fresh_start: bool = False
+) -> AsyncIterator[Desk]:
+    """`fresh_start` = a refused write ends all of it; else that has just happened."""
+    starts = FreshStarts()
+    if not fresh_start:
+        starts.took(asyncio.get_running_loop().time())
     password, room = await ergo.add_account(unique), f"#{unique}"
     missing = (str(folder / "no-such-program"),)
     spawner = LocalSpawner(LocalWorkers(folder, {}, missing))
     fed: asyncio.Queue[Input] = asyncio.Queue()
-    async with (
-        on_irc(ergo, unique, password, oper=True) as peer,
-        on_irc(ergo, f"{unique}l") as listener,
-        asyncio.TaskGroup() as group,
-    ):
-        request = peer.client.request
-        writes = PacedWrites(request, group)
-        rooms = Rooms(request, writes)
-        await rooms.make(room)
-        await listener.ask("JOIN", room)
-        hands = Hands(
-            client=peer.client,
-            writes=writes,
-            log=FirehoseLog(request, count(1), time.time),
-            rooms=rooms,
-            speech=Speech(peer.client, 80),
-            desk=DirectiveDesk(request, group, fed.put_nowait, time.time),
-            engine=Engine(spawner, peer.client, "secret"),
-            feed=fed.put_nowait,
-        )
-        yield Desk(Runner(hands, group), room, listener, fed)
-    spawner.close()
+    try:
+        async with (
+            on_irc(ergo, unique, password, oper=True) as peer,
+            on_irc(ergo, f"{unique}l") as listener,
+            asyncio.TaskGroup() as group,
+        ):
+            request = peer.client.request
+            writes = PacedWrites(request, group)
+            rooms = Rooms(request, writes)
+            speech = Speech(peer.client, 80)
+            await rooms.make(room)
+            await listener.ask("JOIN", room)
+            hands = Hands(
+                client=peer.client,
+                writes=writes,
+                log=FirehoseLog(request, count(1), time.time),
+                rooms=rooms,
+                speech=speech,
+                desk=DirectiveDesk(request, group, fed.put_nowait, time.time),
+                engine=Engine(spawner, peer.client, "secret"),
+                amends=Amends(starts, speech, group),
+                feed=fed.put_nowait,
+            )
+            yield Desk(Runner(hands, group), room, listener, fed)
+            raise _Over
+    except* _Over:
+        pass
+    finally:
+        spawner.close()
 
 
 async def test_effects_follow_each_other_and_the_last_line_names_the_command(
@@ -132,6 +150,21 @@ async def test_whoever_asked_hears_what_the_server_refused(
         assert first.text.startswith("that did not work: #nowhere metadata status: the server says")
         assert (await desk.listener.hears_text("")).tags[REPLY_TAG] == "m1"
         assert await desk.fed.get() == Handled("m1", 5.0)
+
+
+async def test_a_refused_write_ends_the_connection_once_it_is_answered(
+    ergo: ErgoServer, unique: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ExceptionGroup) as ended:
+        async with _desk(ergo, unique, tmp_path, fresh_start=True) as desk:
+            desk.do(
+                SetMetadata("#nowhere", {"status": "ready"}), Answer(desk.room, ("done",), "m1")
+            )
+            desk.do(Say(desk.room, ("of what is in no store",)))
+            while True:
+                line = await desk.listener.hears_text("")
+                assert line.text != "of what is in no store"
+    assert ended.group_contains(StartOver, match="#nowhere metadata status")
 
 
 async def test_nothing_follows_a_log_that_was_refused(
