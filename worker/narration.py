@@ -17,6 +17,8 @@ from worker.agent.events import (
     AgentEvent,
     MessageEnd,
     MessageStart,
+    MessageUpdate,
+    Retrying,
     RunReason,
     ToolExecutionEnd,
     ToolExecutionStart,
@@ -47,6 +49,9 @@ class Narrator:
         match event:
             case MessageStart():
                 return self._say_closing()
+            case MessageUpdate(Retrying(attempt, seconds, reason)):
+                again = f"{reason}; trying again in {max(1, round(seconds))} s"
+                return [Say(again, urgent=True)] if attempt == 1 else []
             case MessageEnd(AssistantMessage() as reply) if reply.stop_reason not in UNSENT:
                 return self._reply(reply, now)
             case ToolExecutionStart(_, name, args):

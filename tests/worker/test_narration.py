@@ -7,6 +7,8 @@ from worker.agent.events import (
     AgentEnd,
     MessageEnd,
     MessageStart,
+    MessageUpdate,
+    Retrying,
     RunEnd,
     RunReason,
     ToolExecutionEnd,
@@ -88,3 +90,10 @@ def test_arguments_are_short(args: dict[str, object]) -> None:
     [told] = Narrator().feed(ToolExecutionStart("1", "bash", args), 0)
     assert isinstance(told, Telemetry)
     assert len(told.payload["args"].encode()) <= ARGS_BYTES
+
+
+def test_a_model_that_does_not_answer_is_said_once_per_reply() -> None:
+    narrator = Narrator()
+    tries = [MessageUpdate(Retrying(n, 0.9 * n, "the API answered 529")) for n in (1, 2, 3)]
+    told = [told for event in tries for told in narrator.feed(event, 0.0)]
+    assert told == [Say("the API answered 529; trying again in 1 s", urgent=True)]

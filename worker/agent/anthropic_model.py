@@ -31,6 +31,12 @@ RETRYABLE_STATUS = frozenset({408, 409, 429})
 RETRYABLE_TYPES = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error"})
 """An error in mid-stream comes with status 200, so its type decides."""
 
+_HINTS = {
+    401: " (is ANTHROPIC_API_KEY right?)",
+    403: " (what may ANTHROPIC_API_KEY do?)",
+    404: " (is WORKER_MODEL right?)",
+}
+
 CUT_OFF = "the reply was cut off before its end"
 
 
@@ -44,6 +50,9 @@ class AnthropicConfig:
     """None: Anthropic's own."""
     max_output_tokens: int = 32_000
     """Of one reply, thinking included."""
+    connect_seconds: float = 10.0
+    silence_seconds: float = 120.0
+    """A stream that brings nothing for so long, not even a ping, is given up and asked again."""
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
 
@@ -125,6 +134,11 @@ class AnthropicModel:
             sdk = await asyncio.to_thread(importlib.import_module, "anthropic")
             self._client = sdk.AsyncAnthropic(
                 api_key=self._config.api_key,
+                # by itself this SDK sends the key as a bearer token, which not every server takes
+                default_headers={"X-Api-Key": self._config.api_key, "Authorization": sdk.Omit()},
+                timeout=sdk.Timeout(
+                    self._config.silence_seconds, connect=self._config.connect_seconds
+                ),
                 base_url=self._config.base_url or DEFAULT_BASE_URL,
                 max_retries=0,
                 http_client=self._http_client,
@@ -156,7 +170,8 @@ def _failure(error: Exception, stream: Any) -> Failure:
     match error:
         case anthropic.APIStatusError():
             kind = f"{error.status_code} {error.type or ''}".strip()
-            text = f"the API answered {kind}: {error.api_message or error.message}"
+            hint = _HINTS.get(error.status_code, "")
+            text = f"the API answered {kind}: {error.api_message or error.message}{hint}"
             return Failure(text, _is_passing(error), _retry_after(error.response), usage)
         case anthropic.APIConnectionError() | httpx2.TransportError():
             return Failure(f"the connection to the API failed: {words}", True, None, usage)

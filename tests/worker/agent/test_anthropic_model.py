@@ -13,6 +13,8 @@ import httpx2
 import pytest
 
 from tests.support.agent_bench import FakeTool, Gate, agent_with, check_nesting, user
+from tests.support.messages_api import KEY, messages_api
+from tests.support.messages_api import Answer as Scripted
 from tests.support.request_rules import check_request
 from worker.agent.anthropic_model import AnthropicConfig, AnthropicModel
 from worker.agent.events import (
@@ -179,7 +181,8 @@ async def test_the_request_is_legal_and_goes_where_it_was_told_to_with_the_key()
     await model.close()
     [request] = api.requests
     assert str(request.url) == "http://api.test/v1/messages"
-    assert request.headers["authorization"] == "Bearer sk-key"
+    assert request.headers["x-api-key"] == "sk-key"
+    assert "authorization" not in request.headers
     body = json.loads(request.content)
     assert (body["model"], body["stream"], body["max_tokens"]) == (MODEL, True, 32_000)
     check_request(body)
@@ -389,3 +392,15 @@ def test_the_sdk_is_not_loaded_with_the_module() -> None:
 
 def test_the_key_is_not_shown() -> None:
     assert "sk-key" not in repr(AnthropicConfig(MODEL, "sk-key"))
+
+
+async def test_a_stream_that_falls_silent_is_asked_for_again() -> None:
+    async with messages_api(Scripted("Wait", ends="silent"), Scripted("Here")) as api:
+        config = AnthropicConfig(MODEL, KEY, api.url, silence_seconds=0.2, retry=FAST)
+        model = AnthropicModel(config)
+        events = [event async for event in model.stream(ASKED)]
+        await model.close()
+    [again] = [event for event in events if isinstance(event, Retrying)]
+    assert again.reason == "the connection to the API failed: ReadTimeout"
+    assert isinstance(events[-1], ReplyDone)
+    assert events[-1].message.text == "Here"
