@@ -16,6 +16,7 @@ from worker.tools import ToolContext, ToolError, ToolResult, wire
 
 _ABORT_SECONDS = 10.0
 _CLOSE_SECONDS = 8.0
+_SWEEP_SECONDS = 3.0
 _STDERR_BYTES = 4 * 1024
 _DEAD = ToolResult("the tool host has died; nothing can be run in this attempt", is_error=True)
 
@@ -65,6 +66,18 @@ class HostLink(asyncio.SubprocessProtocol):
             del self._calls[call_id]
             if not call.answer.done():
                 self._write(wire.encode_abort(wire.Abort(call_id)))
+
+    async def sweep(self) -> bool:
+        """End what earlier calls left running; False if that is not certain."""
+        if not self.is_alive:
+            return False
+        call_id = str(next(self._numbers))
+        call = _Call(asyncio.get_running_loop().create_future(), lambda _: None)
+        self._calls[call_id] = call
+        self._write(wire.encode_sweep(wire.Sweep(call_id)))
+        await asyncio.wait([call.answer], timeout=_SWEEP_SECONDS)
+        del self._calls[call_id]
+        return call.answer.done() and not call.answer.result().is_error
 
     async def end(self) -> bool:
         """Close its input and wait for its exit; False if it did not leave by itself, and clean."""
@@ -176,6 +189,6 @@ def _map_texts(value: object, change: Callable[[str], str]) -> object:
 
 async def _within(seconds: float, event: asyncio.Event) -> bool:
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await event.wait()
+        # no `asyncio.timeout`: before 3.11.3 it does not work in a task that is cancelled
+        await asyncio.wait_for(event.wait(), seconds)
     return event.is_set()

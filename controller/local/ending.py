@@ -36,6 +36,8 @@ async def until_signalled(stop: Callable[[], Awaitable[None]]) -> AsyncIterator[
         yield
     finally:
         _on_signal(_wait_for_the_end)
+        while task.cancelling():  # before 3.11.3 no timeout works in a task that is cancelled
+            task.uncancel()
         await stop()
 
 
