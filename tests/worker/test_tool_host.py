@@ -128,6 +128,20 @@ async def test_nothing_outlives_the_host(launch: HostLaunch, command: str) -> No
     assert not is_running(pid)
 
 
+@pytest.mark.parametrize("command", ESCAPES)
+async def test_a_sweep_ends_what_earlier_calls_left_and_no_call(
+    host: ToolHost, command: str
+) -> None:
+    pid = int((await bash(host, command)).text)
+    assert is_running(pid)
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(bash(host, "echo here; sleep 0.3; echo still here"))
+        await asyncio.sleep(0.1)
+        assert await host.sweep()
+    assert not is_running(pid)
+    assert running.result().text == "here\nstill here"
+
+
 async def test_closing_ends_running_calls(launch: HostLaunch) -> None:
     host = await ToolHost.start(launch)
     made = Call()
@@ -220,7 +234,7 @@ async def test_t82_calls_leave_no_descriptor_and_no_zombie_in_the_host(host: Too
         await bash(host, "(sleep 0.001 &)")
     assert (await bash(host, count)).text == before
     await bash(host, "sleep 0.05")
-    zombies = await bash(host, "ps -o stat= --ppid $PPID | grep -c Z")
+    zombies = await bash(host, "cat /proc/[0-9]*/stat 2>/dev/null | grep -c ') Z '$PPID' '")
     assert zombies.text.startswith("0")
 
 
