@@ -85,9 +85,9 @@ class App:
         env = self._settings.env
         workspace = await asyncio.to_thread(open_workspace, env.workspace, env.state)
         kit = preparation.Kit(self._settings, workspace, self._redactor, self._stack)
-        tools = await preparation.start_tools(kit)
+        host = await preparation.start_tools(kit)
         told = await self._look_around(title)
-        made = await preparation.equip(kit, told, tools)
+        made = await preparation.equip(kit, told, host)
         if env.budget_usd and not made.price_is_known:
             self._voice.note(f"the price of {env.worker_model} is unknown: no budget can hold it")
         self.bridge.use(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +21,7 @@ from worker import memory, prompt, trust
 from worker.agent.agent import Agent, AgentConfig
 from worker.agent.cost import cost_usd
 from worker.agent.errors import TranscriptError
+from worker.agent.events import AgentEnd, AgentEvent, RunReason
 from worker.agent.limits import Limits
 from worker.agent.messages import Usage, UserMessage
 from worker.agent.transcript import Header, Transcript
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
     from worker.agent.messages import ToolCall
     from worker.agent.model import Model
     from worker.agent.toolcalls import AfterTool
-    from worker.tools import Tool, ToolResult
+    from worker.tool_host import ToolHost
+    from worker.tools import ToolResult
 
 _log = logging.getLogger(__name__)
 
@@ -74,7 +76,7 @@ class Equipment:
     price_is_known: bool
 
 
-async def start_tools(kit: Kit) -> Sequence[Tool]:
+async def start_tools(kit: Kit) -> ToolHost:
     """Raises StartFailed where tools may not run, or do not."""
     from worker import sandbox
     from worker.tool_host import ToolHost, ToolHostError
@@ -95,14 +97,14 @@ async def start_tools(kit: Kit) -> Sequence[Tool]:
     except (ToolHostError, OSError) as error:
         raise StartFailed(str(error)) from error
     kit.stack.push_async_callback(host.close)
-    return host.tools
+    return host
 
 
-async def equip(kit: Kit, told: Told, tools: Sequence[Tool]) -> Equipment:
+async def equip(kit: Kit, told: Told, host: ToolHost) -> Equipment:
     """The agent and what to tell it first. Raises StartFailed, TranscriptError."""
     env, workspace = kit.settings.env, kit.workspace
     assignment = _assignment(env, told)
-    everything = (*tools, AskHuman())
+    everything = (*host.tools, AskHuman())
     old = await asyncio.to_thread(_load, workspace)
     specs = tuple(tool.spec for tool in everything)
     if old is not None and old.messages and old.header.continues_with(_model_name(env), specs):
@@ -125,7 +127,9 @@ async def equip(kit: Kit, told: Told, tools: Sequence[Tool]) -> Equipment:
         limits=Limits(turns=env.agent_max_turns),
     )
     priced = cost_usd(_ANY_USAGE, _model_name(env)) is not None
-    return Equipment(Agent(config), first, priced)
+    agent = Agent(config)
+    agent.subscribe(_sweeping(host))
+    return Equipment(agent, first, priced)
 
 
 def _load(workspace: Workspace) -> Transcript | None:
@@ -200,6 +204,19 @@ def _model(kit: Kit, fence: str) -> Model:
     model = AnthropicModel(AnthropicConfig(env.worker_model, kept.anthropic_api_key, base_url))
     kit.stack.push_async_callback(model.close)
     return model
+
+
+def _sweeping(host: ToolHost) -> Callable[[AgentEvent], Awaitable[None]]:
+    """A stop ends everything that tools started, servers of earlier calls too, before it is
+    confirmed."""
+
+    async def sweep(event: AgentEvent) -> None:
+        match event:
+            case AgentEnd(_, end) if end.reason is RunReason.ABORTED:
+                if not await host.sweep():
+                    _log.warning("what tools left in the background may still run")
+
+    return sweep
 
 
 def _redacting(redactor: Redactor) -> AfterTool:

@@ -70,6 +70,10 @@ class ToolHost:
         """Calls can still succeed."""
         return self._link.is_alive
 
+    async def sweep(self) -> bool:
+        """End what earlier calls left in the background; False if that is not certain."""
+        return await self._link.sweep()
+
     async def close(self) -> None:
         """End the host and everything its tools started; bounded, and safe to repeat."""
         if not await self._link.end():

@@ -10,7 +10,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from worker.tools.environment import MARKER
@@ -30,14 +30,22 @@ class Children:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, os.WNOHANG)
 
+    def end_orphans(self, deadline_seconds: float) -> bool:
+        """Kill and reap what nobody awaits, and all that comes of it; see `end_all`."""
+        return _end(lambda: set(_children()) - self.awaited, deadline_seconds)
+
 
 def end_all(deadline_seconds: float) -> bool:
     """Kill and reap all descendants; False if some were still there at the deadline.
 
     Blocks. Level by level: the children of what was killed come back as children of this process.
     """
+    return _end(lambda: set(_children()), deadline_seconds)
+
+
+def _end(find: Callable[[], set[int]], deadline_seconds: float) -> bool:
     deadline = time.monotonic() + deadline_seconds
-    while children := list(_children()):
+    while children := find():
         for pid in children:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)

@@ -26,13 +26,17 @@ from worker.tools.spill import SpillFolder
 from worker.tools.write import WriteTool
 
 _END_SECONDS = 3.0
+_SWEEP_SECONDS = 1.5
 
 
 class Host:
     """Runs calls side by side and answers each by its id."""
 
-    def __init__(self, tools: Mapping[str, Tool], answer: Callable[[bytes], None]) -> None:
+    def __init__(
+        self, tools: Mapping[str, Tool], children: Children, answer: Callable[[bytes], None]
+    ) -> None:
         self._tools = tools
+        self._children = children
         self._answer = answer
         self._running: dict[str, asyncio.Event] = {}
 
@@ -45,6 +49,8 @@ class Host:
                     case wire.Abort(call_id):
                         if call_id in self._running:
                             self._running[call_id].set()
+                    case wire.Sweep(sweep_id):
+                        group.create_task(self._sweep(sweep_id))
                     case wire.Request() as request:
                         self._running[request.id] = asyncio.Event()
                         group.create_task(self._call(request))
@@ -66,6 +72,12 @@ class Host:
             result = ToolResult(fault, is_error=True)
         del self._running[request.id]
         self._answer(wire.encode_answer(wire.Result(request.id, result)))
+
+    async def _sweep(self, sweep_id: str) -> None:
+        is_clean = await asyncio.to_thread(self._children.end_orphans, _SWEEP_SECONDS)
+        text = "" if is_clean else "processes of earlier calls could not be ended"
+        result = ToolResult(text, is_error=not is_clean)
+        self._answer(wire.encode_answer(wire.Result(sweep_id, result)))
 
 
 def make_tools(workspace: Path, scratch: Path, children: Children) -> dict[str, Tool]:
@@ -117,7 +129,8 @@ async def _serve(workspace: Path, scratch: Path) -> None:
     loop.add_signal_handler(signal.SIGCHLD, children.reap_orphans)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, source.close)
-    await Host(make_tools(workspace, scratch, children), sink.write).serve(requests)
+    tools = make_tools(workspace, scratch, children)
+    await Host(tools, children, sink.write).serve(requests)
     sink.close()
     source.close()
 

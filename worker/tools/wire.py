@@ -1,6 +1,6 @@
 """The lines between a worker and its tool host: JSON, one object a line (pure).
 
-To the host:    {"id", "tool", "args"}   {"abort": id}
+To the host:    {"id", "tool", "args"}   {"abort": id}   {"sweep": id}
 From the host:  {"ready": true}   {"id", "update"}   {"id", "result": {"text", "is_error", ...}}
 """
 
@@ -29,6 +29,13 @@ class Request:
 @dataclass(frozen=True, slots=True)
 class Abort:
     """Stop that call; its result still comes."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """End what earlier calls left running; answered by a result."""
 
     id: str
 
@@ -67,6 +74,11 @@ def encode_abort(abort: Abort) -> bytes:
     return _line({"abort": abort.id})
 
 
+def encode_sweep(sweep: Sweep) -> bytes:
+    """`{"sweep": "1"}`"""
+    return _line({"sweep": sweep.id})
+
+
 def encode_answer(answer: Ready | Update | Result) -> bytes:
     """`{"ready": true}`, `{"id": "1", "update": "..."}` or `{"id": "1", "result": {...}}`"""
     match answer:
@@ -78,11 +90,13 @@ def encode_answer(answer: Ready | Update | Result) -> bytes:
             return _line({"id": call_id, "result": asdict(result)})
 
 
-def decode_request(line: bytes) -> Request | Abort:
+def decode_request(line: bytes) -> Request | Abort | Sweep:
     """What a worker sent; ValueError, KeyError or TypeError if it is not of this protocol."""
     message = json.loads(line)
     if "abort" in message:
         return Abort(str(message["abort"]))
+    if "sweep" in message:
+        return Sweep(str(message["sweep"]))
     return Request(str(message["id"]), str(message["tool"]), dict(message["args"]))
 
 
