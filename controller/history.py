@@ -38,7 +38,8 @@ class Gathered:
     snapshot: Snapshot
     present: tuple[Joined | Left, ...]
     missed: tuple[Spoken, ...]
-    """Lines since the watermark in #tasks and every task that is not archived, by server time."""
+    """Lines since the watermark in #tasks and every task, by server time. Archived ones too: that
+    it was archived may be all that was done of a command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class HistoryReader:
         asked_at = self.clock()
         workers = await self.spawner.list()
         present = await _each(open_channels, lambda c: self._present(c, roster))
-        lines = await self._missed(metadata[TASKS], [TASKS, *open_channels])
+        lines = await self._missed(metadata[TASKS], [TASKS, *channels])
         answered = {m.tags[REPLY_TAG] for m in lines if self._is_answer(m)}
         snapshot = Snapshot(listed, metadata, records, workers, asked_at, frozenset(answered))
         return Gathered(snapshot, tuple(i for found in present for i in found), self._said(lines))

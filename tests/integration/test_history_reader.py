@@ -82,7 +82,7 @@ async def test_all_that_the_server_holds_is_gathered(private_ergo: Ergos, tmp_pa
         tags = {REPLY_TAG: first}
         await peer.client.request(Message("NOTICE", ("#tasks", "none"), tags))
         await alice.say("#task-1", "a note")
-        await alice.say("#task-2", "to nobody")
+        await alice.say("#task-2", "!reopen")
         await alice.say("#tasks", "!new more")
         gathered = await _gather(peer, tmp_path)
     snapshot = gathered.snapshot
@@ -95,7 +95,8 @@ async def test_all_that_the_server_holds_is_gathered(private_ergo: Ergos, tmp_pa
     }  # fmt: skip
     assert snapshot.answered == frozenset({first})
     assert [(line.place, line.text, line.live) for line in gathered.missed] == [
-        ("#tasks", "!tasks", False), ("#task-1", "a note", False), ("#tasks", "!new more", False),
+        ("#tasks", "!tasks", False), ("#task-1", "a note", False), ("#task-2", "!reopen", False),
+        ("#tasks", "!new more", False),
     ]  # fmt: skip
     assert gathered.present == (Joined("#task-1", "alice", "alice", live=False),)
 
