@@ -33,6 +33,7 @@ from worker.voice import Voice
 
 TERMINATION_SECONDS = 3.0
 """From SIGTERM to our end, whatever hangs; a spawner kills after five."""
+_REST_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +261,9 @@ class Bridge:
             async with asyncio.timeout(leave.patience_seconds):
                 await self._voice.flushed()
                 await self._post.drained()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_REST_SECONDS):
+                await self._post.send_rest()
         self._duties.leave(leave)
 
     async def _say_goodbye(self, leave: effects.Leave) -> None:

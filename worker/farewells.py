@@ -6,7 +6,7 @@ from worker.effects import Leave
 from worker.errors import ExitCode
 
 IDLE = Leave("agent has left (idle); `!reopen` or an answer brings it back", ExitCode.OK)
-TERMINATED = Leave("agent was told to end (SIGTERM)", ExitCode.TERMINATED, patience_seconds=2.0)
+TERMINATED = Leave("agent was told to end (SIGTERM)", ExitCode.TERMINATED, patience_seconds=0.5)
 NOT_STARTED = Leave("agent has left: it could not start", ExitCode.START_FAILED)
 
 

@@ -61,6 +61,12 @@ class Lane:
             self._outbox.put(format_from_worker(self._in_flight))
         return self._outbox.due(now)
 
+    def rest(self) -> list[Entry]:
+        """All that was not sent yet, in order, for once: nobody will wait for confirmations."""
+        entries = [self._outbox.put(format_from_worker(each)) for each in self._waiting]
+        self._waiting.clear()
+        return entries
+
     def next_at(self) -> float | None:
         """When `due` has something next; None: nothing to send."""
         if self._in_flight is None:

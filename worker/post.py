@@ -49,6 +49,12 @@ class Post:
         """Returns when the controller has confirmed everything."""
         await self._empty.wait()
 
+    async def send_rest(self) -> None:
+        """At the end: say once what still waits, though the controller may be too busy to confirm,
+        as it is while it ends us."""
+        for entry in self._lane.rest():
+            await self._send(entry)
+
     def confirmed(self, msgid: str) -> FromWorker | None:
         """The controller took, or refused, the directive of this msgid."""
         done = self._lane.confirmed(msgid)

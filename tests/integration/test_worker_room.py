@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from shared.directives import CONTROL_TAG, Leave, Resume, Stop, UnknownDirective
+from shared.directives import CONTROL_TAG, TOOL_TAG, Leave, Resume, Stop, UnknownDirective
 from shared.ircv3.message import Message
 from shared.worker_env import WorkerSecrets
 from tests.support.ergo_server import ErgoServer
+from tests.support.messages_api import KEY, Answer, messages_api
 from tests.support.worker_stage import Stage, stage
 
 QUESTION = "ask Which name?"
@@ -170,6 +171,25 @@ async def test_sigterm_ends_it_soon_with_words_and_nothing_left(
         await room.alice.until(room.is_said("agent was told to end"))
         assert "[meta] turns=1" in room.told()
         assert not await asyncio.to_thread(runs, b"sleep\x0031.7\0")
+
+
+async def test_told_to_end_by_a_controller_that_only_waits_for_that_it_tells_all_totals(
+    ergo: ErgoServer, unique: str, tmp_path: Path
+) -> None:
+    script = [Answer(calls=[("bash", {"command": "sleep 31.8"})])]
+    async with messages_api(*script) as api, stage(ergo, unique, tmp_path, "work") as room:
+        room.secrets = replace(room.secrets, anthropic_api_key=KEY)
+        worker = await room.start_worker(
+            model="anthropic", worker_model="claude-sonnet-4-6", anthropic_base_url=api.url
+        )
+        await room.controller.until(lambda m: "bash" in m.tags.get(TOOL_TAG, ""))
+        room.controller.answering = False
+        worker.send_signal(signal.SIGTERM)
+        async with asyncio.timeout(2.5):
+            assert await worker.wait() == 143
+        keys = [told.partition("=")[0] for told in room.told() if told.startswith("[meta]")]
+        names = ("cost_usd", "tokens_in", "tokens_out", "turns")
+        assert sorted(keys) == [f"[meta] {name}" for name in names]
 
 
 async def test_a_worker_to_whom_nobody_speaks_leaves(

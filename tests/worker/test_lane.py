@@ -19,6 +19,18 @@ def sent_texts(lane: Lane) -> list[str]:
     return texts
 
 
+def test_what_waits_at_the_end_is_sent_once_in_order() -> None:
+    lane = Lane()
+    for text in ("1", "2", "3"):
+        lane.put(Meta(f"key{text}", text))
+    assert lane.due(0.0) is not None
+    assert [(entry.seq, entry.text) for entry in lane.rest()] == [
+        (2, "[meta] key2=2"),
+        (3, "[meta] key3=3"),
+    ]
+    assert lane.rest() == []
+
+
 def test_directives_go_in_order_and_count_from_one() -> None:
     lane = Lane()
     for directive in (BEAT, Meta("turns", "1"), REVIEW):
