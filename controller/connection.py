@@ -34,6 +34,7 @@ from controller.start_checks import (
     require_caps,
     require_lasting_history,
     require_metadata_right,
+    require_oper_rights,
     require_service_rights,
 )
 from controller.write_schedule import topic_write
@@ -168,6 +169,7 @@ class Connection:
         await require_service_rights(request, self._account)
         for channel in (TASKS, FIREHOSE, AGENTS):
             await rooms.make(channel, moderated=channel == FIREHOSE)
+        await require_oper_rights(request)
         await require_metadata_right(request)
         await require_lasting_history(request)
 

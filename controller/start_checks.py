@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
 from controller.errors import StartRefused
@@ -15,6 +16,16 @@ NEEDED_CAPS = (
     "account-tag", "batch", "draft/chathistory", "draft/metadata-2", "draft/multiline",
     "echo-message", "extended-join", "labeled-response", "message-tags", "server-time",
 )  # fmt: skip
+
+_NO_RIGHT = "481"
+_NOBODY = "-"  # no legal nick
+_PROBES = (
+    ("samode", Message("SAMODE", (TASKS,)), "set modes in channels of others"),
+    ("sajoin", Message("SAJOIN", (TASKS,)), "enter channels that are closed"),
+    ("kill", Message("KILL", (_NOBODY, "only a question")), "end sessions"),
+)
+_BURST, _BURST_SECONDS = 40, 2.0
+"""So many questions take milliseconds, or seconds where the server slows us down."""
 
 Request = Callable[[Message], Awaitable[Reply]]
 
@@ -46,6 +57,24 @@ async def require_service_rights(request: Request, account: str) -> None:
     listed = await request(Message("CS", ("LIST", f"^{TASKS}$")))
     if _says(listed, "Command restricted", "Insufficient privileges"):
         raise _lacks("chanreg", "register channels")
+
+
+async def require_oper_rights(request: Request) -> None:
+    """The same for rights over channels and sessions; #tasks is there, and we are in it."""
+    for right, probe, purpose in _PROBES:
+        answer = await request(probe)
+        if answer.error is not None and answer.error.command == _NO_RIGHT:
+            raise _lacks(right, purpose)
+    try:
+        async with asyncio.timeout(_BURST_SECONDS), asyncio.TaskGroup() as group:
+            for _ in range(_BURST):
+                group.create_task(_ask(request))
+    except TimeoutError:
+        raise _lacks("nofakelag", "answer at once: the server slows us down") from None
+
+
+async def _ask(request: Request) -> None:
+    await request(Message("PING", ("slow",)))
 
 
 async def require_metadata_right(request: Request) -> None:

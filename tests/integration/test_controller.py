@@ -210,19 +210,55 @@ async def test_what_is_wrong_at_the_start_is_one_clear_line(
     assert "wrong-password" not in run.log.read_text()
 
 
+@pytest.mark.parametrize(
+    "right", ["accreg", "chanreg", "kill", "metadata", "nofakelag", "sajoin", "samode"]
+)
 async def test_a_missing_right_ends_the_start_with_its_name(
     private_ergo: Callable[[], Awaitable[ErgoServer]],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
+    right: str,
 ) -> None:
-    rights = [name for name in OPER_CAPABILITIES if name != "chanreg"]
+    """`history` is the one right of the class that nothing of ours needs yet."""
+    assert right in OPER_CAPABILITIES
+    ergo = await private_ergo()
+    network = await make_network(ergo)
+    rights = [name for name in OPER_CAPABILITIES if name != right]
     value = {"title": "x", "capabilities": rights}
     changed = [
         replace(c, value=value) if c.path == "oper-classes.controller" else c
         for c in ergo_config.CHANGES
     ]
     monkeypatch.setattr(ergo_config, "CHANGES", tuple(changed))
+    await ergo.stop()
+    await ergo.start()
+    run = ControllerRun(network, tmp_path / "home")
+    with pytest.raises(LocalError, match=f"lacks the right `{right}`"):
+        await run.start()
+    assert await run.exit_code() == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "line"),
+    [
+        pytest.param("metadata.enabled", False, "does not offer draft/metadata-2", id="METADATA"),
+        pytest.param(
+            "history.persistent.enabled", False, "keeps no lasting history.*sqlite", id="sqlite"
+        ),
+    ],
+)
+async def test_a_server_without_what_we_store_in_is_refused_in_one_line(
+    private_ergo: Callable[[], Awaitable[ErgoServer]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    path: str,
+    value: object,
+    line: str,
+) -> None:
+    monkeypatch.setattr(
+        ergo_config, "CHANGES", (*ergo_config.CHANGES, ergo_config.Change(path, value, "test"))
+    )
     run = ControllerRun(await make_network(await private_ergo()), tmp_path / "home")
-    with pytest.raises(LocalError, match="lacks the right `chanreg`"):
+    with pytest.raises(LocalError, match=line):
         await run.start()
     assert await run.exit_code() == 1
