@@ -21,7 +21,8 @@ from controller.speech import Speech
 from controller.writes import PacedWrites
 from shared.description import checksum
 from shared.directives import DESCRIPTION_TAG, REPLY_TAG
-from shared.firehose import Event
+from shared.firehose import Event, decode
+from shared.irc_client import history_pages
 from shared.ircv3.message import Message
 from shared.ircv3.metadata import metadata_set
 from tests.support.ergo_server import ErgoServer
@@ -62,7 +63,9 @@ async def test_three_thousand_events_are_read_whole_between_joins_and_quits(
                 for _ in range(_EVENTS // 30):
                     group.create_task(log.publish(event))
         gathered = await _gather(peer, tmp_path)
+        backward = [decode(line.text) async for line in history_pages(peer.client, "#firehose")]
     assert [record.id for record in gathered.snapshot.records] == list(range(1, _EVENTS + 1))
+    assert backward[::-1] == list(gathered.snapshot.records)
 
 
 async def test_all_that_the_server_holds_is_gathered(private_ergo: Ergos, tmp_path: Path) -> None:
