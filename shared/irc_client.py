@@ -59,7 +59,6 @@ __all__ = [
 
 _log = logging.getLogger(__name__)
 
-_STABLE_SECONDS = 10.0  # a connection that lived so long was no failed attempt
 _DEFAULT_PAGE = 1000
 _NOTHING: Mapping[str, str] = {}
 
@@ -139,7 +138,8 @@ class IrcClient:
         finally:
             if session.announced:
                 self.events.put_nowait(Disconnected(self._connections, reason))
-        if not session.announced or loop.time() - started < _STABLE_SECONDS:
+        lived = loop.time() - started
+        if not session.announced or lived < self._config.stable_after_seconds:
             raise ConnectionLost(reason)
         _log.warning("connection lost: %s", reason)
 

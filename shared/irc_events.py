@@ -68,6 +68,8 @@ class ClientConfig:
     """How long it may take to say so."""
     retry_max_seconds: float = 30
     """The longest wait between two attempts to connect."""
+    stable_after_seconds: float = 2
+    """A connection that lived so long was no failed attempt: the waits begin anew."""
     nick_retry_seconds: float = 30
     """How often a nick that was taken is asked for again."""
 

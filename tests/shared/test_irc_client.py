@@ -126,6 +126,18 @@ async def test_a_dropped_connection_is_made_again_at_once(ergo: ErgoServer, uniq
     assert "tested" in lost.reason
 
 
+async def test_a_connection_that_was_good_is_made_again_at_once_however_often_it_is_lost(
+    ergo: ErgoServer, unique: str
+) -> None:
+    config = replace(anonymous(ergo, unique), stable_after_seconds=0.0)
+    async with online(config) as client, online(anonymous(ergo, f"{unique}-op")) as oper:
+        await become_oper(oper, ergo)
+        async with asyncio.timeout(2):
+            for _ in range(4):
+                oper.send(Message("KILL", (unique, "tested")))
+                await next_event(client, Connected)
+
+
 async def test_a_killed_server_is_found_again_when_it_is_back(
     private_ergo: MakeErgo, unique: str
 ) -> None:
