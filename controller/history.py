@@ -15,15 +15,18 @@ from controller.inputs import is_by, server_time, spoken
 from controller.rebuild import Listed, Need, Snapshot, read_back_to, watermark
 from controller.roster import Roster, who_request
 from controller.spawner import Spawner
-from shared.channels import AGENTS, FIREHOSE, TASKS, parse_task_channel
+from shared.channels import AGENTS, FIREHOSE, TASKS, is_channel, parse_task_channel
 from shared.directives import REPLY_TAG
 from shared.firehose import FirehoseError, Record, decode
 from shared.irc_client import IrcClient, Reply, RequestRefused, history_pages
+from shared.ircv3.chathistory import targets
 from shared.ircv3.message import Message
 from shared.ircv3.metadata import metadata_list, parse_metadata
 from shared.task import Status
 
 _AT_ONCE = 200
+_DAY_SECONDS = 86_400.0
+_MOST_TARGETS = 1000
 _OVERLAP_SECONDS = 1.0  # the watermark is a server time, and lines may share it
 
 Item = TypeVar("Item")
@@ -38,8 +41,8 @@ class Gathered:
     snapshot: Snapshot
     present: tuple[Joined | Left, ...]
     missed: tuple[Spoken, ...]
-    """Lines since the watermark in #tasks and every task, by server time. Archived ones too: that
-    it was archived may be all that was done of a command."""
+    """Lines since the watermark in #tasks, every task and to us alone, by server time. Archived
+    tasks too: that it was archived may be all that was done of a command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,8 @@ class HistoryReader:
     async def gather(self, roster: Roster) -> Gathered:
         listed = await self._list()
         channels = [row.channel for row in listed]
+        since = self._missed_since(await self._metadata_of(TASKS))
+        people = await self._who_spoke_to_us(since)  # before our JOINs make all channels targets
         await _each(channels, self._join)
         metadata = await self._metadata([TASKS, AGENTS, *channels])
         open_channels = [c for c in channels if metadata[c].get("status") != Status.ARCHIVED]
@@ -63,7 +68,7 @@ class HistoryReader:
         asked_at = self.clock()
         workers = await self.spawner.list()
         present = await _each(open_channels, lambda c: self._present(c, roster))
-        lines = await self._missed(metadata[TASKS], [TASKS, *channels])
+        lines = await self._missed(since, [TASKS, *channels, *people])
         answered = {m.tags[REPLY_TAG] for m in lines if self._is_answer(m)}
         snapshot = Snapshot(listed, metadata, records, workers, asked_at, frozenset(answered))
         return Gathered(snapshot, tuple(i for found in present for i in found), self._said(lines))
@@ -125,11 +130,23 @@ class HistoryReader:
         reply = await self.client.request(who_request(channel), timeout=30.0)
         return [found for message in reply.messages for found in roster.feed(message)]
 
-    async def _missed(self, tasks: Mapping[str, str], channels: list[str]) -> list[Message]:
+    def _missed_since(self, tasks: Mapping[str, str]) -> float:
         since = watermark(tasks, self.clock()) or self.clock() - self.first_look_seconds
-        lines = await _each(channels, lambda c: self._since(c, since - _OVERLAP_SECONDS))
-        found = [line for of_channel in lines for line in of_channel]
-        return sorted(found, key=lambda message: message.tags.get("time", ""))
+        return since - _OVERLAP_SECONDS
+
+    async def _who_spoke_to_us(self, since: float) -> list[str]:
+        """Nicks: a line to us that the server took may not have reached us in our right mind."""
+        until = server_time(self.clock() + _DAY_SECONDS)
+        page = targets(f"timestamp={server_time(since)}", f"timestamp={until}", _MOST_TARGETS)
+        reply = await self.client.request(page, timeout=30.0)
+        _refuse(reply)
+        rows = [m.params for m in reply.messages if m.params[:1] == ("TARGETS",)]
+        return [target for _, target, *_ in rows if not is_channel(target)]
+
+    async def _missed(self, since: float, places: list[str]) -> list[Message]:
+        found = await _each(places, lambda place: self._since(place, since))
+        lines = [line for of_place in found for line in of_place]
+        return sorted(lines, key=lambda message: message.tags.get("time", ""))
 
     async def _since(self, channel: str, since: float) -> list[Message]:
         return [message async for message in self._history(channel, since)]

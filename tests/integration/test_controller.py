@@ -78,6 +78,31 @@ async def test_a_frozen_controller_is_fenced_off_and_does_not_come_back(
         await second.stop()
 
 
+async def _is_up(run: ControllerRun) -> bool:
+    try:
+        await run.start()
+    except LocalError:
+        return False
+    return True
+
+
+async def test_of_controllers_that_start_in_the_same_moment_one_stays(
+    network: Network, tmp_path: Path
+) -> None:
+    runs = [ControllerRun(network, tmp_path / f"{n}") for n in range(3)]
+    try:
+        async with asyncio.TaskGroup() as group:
+            starts = [group.create_task(_is_up(run)) for run in runs]
+        refused = [run for run, start in zip(runs, starts, strict=True) if not start.result()]
+        assert [await run.exit_code() for run in refused] == [3, 3]
+        async with network.person("alice") as alice:
+            assert await _new(alice, "of the one") == "#task-1"
+            assert await _topics(alice) == {"#task-1": "[pending] of the one"}
+    finally:
+        for run in runs:
+            await run.stop()
+
+
 async def test_a_signal_ends_it_cleanly_within_seconds(
     network: Network, controller: ControllerRun
 ) -> None:
@@ -107,6 +132,27 @@ async def test_a_command_of_its_absence_is_carried_out_once(
             "#task-2": "[pending] while nobody listens",
             "#task-3": "[pending] after",
         }
+
+
+async def test_a_command_that_a_frozen_controller_was_told_alone_is_carried_out_by_the_next(
+    network: Network, controller: ControllerRun
+) -> None:
+    """The server took it, so the asker was told of no failure."""
+    async with network.person("alice") as alice, network.person("bob") as bob:
+        await alice.say("controller", "!new before")
+        await alice.hears_text("is a draft")
+        controller.signal(signal.SIGSTOP)
+        msgid = await alice.say("controller", "new while it was frozen")
+        await bob.say("controller", "ping")
+        controller.signal(signal.SIGKILL)
+        await controller.exit_code()
+        await controller.start()
+        answer = await alice.hears(lambda m: m.tags.get("+draft/reply") == msgid)
+        assert _channel_in(answer) == "#task-2"
+        await bob.hears_text("pong")
+        await controller.stop()
+        await controller.start()
+        assert await _new(bob, "no more than once") == "#task-3"
 
 
 async def test_two_commands_in_the_same_moment_are_two_tasks(

@@ -152,18 +152,20 @@ async def test_whoever_asked_hears_what_the_server_refused(
         assert await desk.fed.get() == Handled("m1", 5.0)
 
 
+async def _until_over(ergo: ErgoServer, unique: str, folder: Path) -> None:
+    async with _desk(ergo, unique, folder, fresh_start=True) as desk:
+        desk.do(SetMetadata("#nowhere", {"status": "ready"}), Answer(desk.room, ("done",), "m1"))
+        desk.do(Say(desk.room, ("of what is in no store",)))
+        while True:
+            line = await desk.listener.hears_text("")
+            assert line.text != "of what is in no store"
+
+
 async def test_a_refused_write_ends_the_connection_once_it_is_answered(
     ergo: ErgoServer, unique: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ExceptionGroup) as ended:
-        async with _desk(ergo, unique, tmp_path, fresh_start=True) as desk:
-            desk.do(
-                SetMetadata("#nowhere", {"status": "ready"}), Answer(desk.room, ("done",), "m1")
-            )
-            desk.do(Say(desk.room, ("of what is in no store",)))
-            while True:
-                line = await desk.listener.hears_text("")
-                assert line.text != "of what is in no store"
+        await _until_over(ergo, unique, tmp_path)
     assert ended.group_contains(StartOver, match="#nowhere metadata status")
 
 
