@@ -55,6 +55,10 @@ test-sandbox: setup ## tools inside bubblewrap; needs `bwrap`
 bench: setup ergo ## latencies, each beside a bare echo bot on the same server
 	@$(BIN)/python -m tests.bench
 
+.PHONY: chaos
+chaos: setup ergo ## kill, freeze and cut while people work; CHAOS_ROUNDS=<n> CHAOS_SEED=<n>
+	@$(BIN)/python -m tests.chaos
+
 .PHONY: format
 format: setup ## rewrite the sources in the house format
 	$(BIN)/ruff format
