@@ -78,12 +78,18 @@ class Conversation:
         if self.last_taken == "-":
             self.last_taken = newest or "-"
 
-    def prompt(self, lines: Sequence[RoomLine] = (), preface: str = "") -> Prompt:
-        """The message that starts a run: all that was noted or held, and these lines."""
+    def prompt(
+        self, lines: Sequence[RoomLine] = (), preface: str = "", *, spoken_to: bool = True
+    ) -> Prompt:
+        """The message that starts a run: all that was noted or held, and these lines.
+
+        Without a reference nobody has spoken: it is no answer to a question that is still open.
+        """
         waiting = [*self._take_notes(), *self._held]
         self._held = []
         everything = (*waiting, *(line for line in lines if line not in waiting))
-        reference = everything[-1].msgid if everything else self.last_taken
+        nobody = "" if self.last_taken == "-" and not spoken_to else self.last_taken
+        reference = everything[-1].msgid if everything else nobody
         return Prompt(user_text(everything, self._channel, self._fence, preface), reference)
 
     def _take_notes(self) -> list[RoomLine]:

@@ -205,10 +205,12 @@ class Session:
                 self._conversation.hold(line)
             return []
         before = dict.fromkeys((self._first_message, *self._prefaces, preface))
+        spoken_to = bool(preface) or bool(self._prefaces)
         self._first_message, self._prefaces = "", []
         self.phase = Phase.WORKING
         self._work.begin(now)
-        prompt = self._conversation.prompt(lines, "\n\n".join(filter(None, before)))
+        text = "\n\n".join(filter(None, before))
+        prompt = self._conversation.prompt(lines, text, spoken_to=spoken_to)
         return [prompt if prompt.text else effects.Prompt(_GO_ON)]
 
     def _turn(
