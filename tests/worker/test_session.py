@@ -407,7 +407,7 @@ def test_a_blocked_worker_leaves_too_and_names_the_last_line_that_it_took() -> N
 def test_a_termination_aborts_tells_the_totals_and_leaves() -> None:
     made = working()
     made.feed(TurnOver(Usage(turns=5)), 1)
-    leave = Leave("agent was told to end (SIGTERM)", ExitCode.TERMINATED, 2.0)
+    leave = Leave("agent was told to end (SIGTERM)", ExitCode.TERMINATED, 0.5)
     assert made.feed(Terminate(), 2) == [Say(leave.farewell, urgent=True), Abort()]
     assert made.feed(ABORTED, 3) == [Direct(orders.Meta("turns", "5")), leave]
 
