@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from controller.attendance import on_joined, on_left
-from controller.commands.answer import Asked, expired, respond
+from controller.commands.answer import Asked, expired, not_understood, respond
 from controller.commands.parse import parse_command
 from controller.effects import (
     AccountTaken,
@@ -151,7 +151,7 @@ class Core:
         done = self._intake.done(line.msgid)
         parsed = parse_command(line, self.world.settings.account)
         if parsed is None:
-            return on_plain(self.world, Heard(line, standing, done), now)
+            return not_understood(line) or on_plain(self.world, Heard(line, standing, done), now)
         asked = Asked(line, parsed, whole.pieces, done)
         match standing:
             case Standing.ANSWERED:

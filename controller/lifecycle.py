@@ -130,6 +130,10 @@ class Refusal:
     status: Status
     helps: tuple[str, ...]
 
+    @classmethod
+    def of(cls, task: Task) -> Refusal:
+        return cls(task.status, HELPS[task.status])
+
     def __str__(self) -> str:
         return f"it is {WORDS[self.status]}; what helps now: {', '.join(self.helps)}"
 
@@ -152,7 +156,7 @@ def apply(
     """Move `task`, or say why not. A repeated state is no entry: same `rev`, same `times`."""
     row = ROWS.get((task.status, to, by))
     if row is None:
-        return Refusal(task.status, HELPS[task.status])
+        return Refusal.of(task)
     along = along or Along()
     if row.effects == (Does.LOG,):
         return Moved(task, task, row)

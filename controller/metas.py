@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from shared.channels import parse_task_channel
-from shared.task import TITLE_CHARS, Task, Usage
+from shared.task import TITLE_CHARS, Task, Usage, title_from
 
 _PR = re.compile(r"https?://\S{1,250} (?:open|merged|closed)")
 _BRANCH = re.compile(r"(?!-)[\w./+-]{1,120}")
@@ -67,7 +67,8 @@ def _blocked_by(task: Task, value: str) -> Task | None:
 
 
 def _title(task: Task, value: str) -> Task | None:
-    return replace(task, title=value) if 0 < len(value) <= TITLE_CHARS else None
+    title = title_from(value)
+    return replace(task, title=title) if title and len(value) <= TITLE_CHARS else None
 
 
 def _branch(task: Task, value: str) -> Task | None:

@@ -12,7 +12,7 @@ from shared.directives import DESCRIPTION_TAG
 from shared.irc_client import IrcClient, Reply
 from shared.ircv3.batch import MULTILINE, multiline_lines, parse_multiline_limits
 from shared.ircv3.message import Message, ProtocolError
-from shared.ircv3.split import clean, split_text
+from shared.ircv3.split import clean, harmless, split_text
 
 _log = logging.getLogger(__name__)
 
@@ -39,7 +39,8 @@ class Speech:
         Somebody who has gone meanwhile hears nothing, which is no failure.
         """
         command = "NOTICE" if notice else "PRIVMSG"
-        pieces = [p for line in lines for p in split_text(clean(line), self._line_max_bytes)]
+        shown = [harmless(clean(line)) for line in lines]
+        pieces = [p for line in shown for p in split_text(line, self._line_max_bytes)]
         messages = [Message(command, (target, piece), dict(tags or {})) for piece in pieces]
         if not messages:
             return

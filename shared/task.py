@@ -5,12 +5,14 @@ Its METADATA form is in `shared.task_metadata`, its long text in `shared.descrip
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from shared.channels import parse_task_channel
 from shared.description import cut_bytes
+from shared.ircv3.split import harmless, strip_formatting
 
 TOPIC_BYTES = 390
 TITLE_CHARS = 100
@@ -165,10 +167,14 @@ class Task:
 def title_from(description: str) -> str:
     """First line of a description that says something, at most 100 characters."""
     for line in description.splitlines():
-        words = " ".join(line.split())
-        if words:
+        words = " ".join(harmless(strip_formatting(line)).split())
+        if any(map(_is_seen, words)):
             return words if len(words) <= TITLE_CHARS else words[: TITLE_CHARS - 1].rstrip() + "…"
     return ""
+
+
+def _is_seen(character: str) -> bool:
+    return unicodedata.category(character)[0] not in "CZ"
 
 
 def format_topic(status: Status, title: str) -> str:

@@ -187,6 +187,14 @@ def _paged(request: Request, lines: tuple[str, ...]) -> tuple[str, ...]:
     return (*cut[: PAGE_LINES - 1], f"… {len(rest)} more lines: !more")
 
 
+def not_understood(line: Spoken) -> list[Job]:
+    """Words to us alone that are no command: silence would look like absence."""
+    if is_channel(line.place) or line.account is None or not line.live:
+        return []
+    text = "that is no command; help lists what there is"
+    return [Job(f"answers {line.nick}", (Say(line.nick, (text,)),))]
+
+
 def _unknown(asked: Asked) -> list[Job]:
     """Silence for strangers, and for words of the past."""
     line, word = asked.line, asked.parsed.word

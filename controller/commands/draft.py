@@ -15,7 +15,7 @@ from controller.effects import (
     SetMetadata,
     SetTopic,
 )
-from controller.lifecycle import WORDS, By, apply
+from controller.lifecycle import WORDS, By, Refusal, apply
 from controller.transition import event
 from controller.world import World
 from shared import description
@@ -31,6 +31,8 @@ EVENT_CHARS = 400
 def new(request: Request) -> Outcome:
     """A draft. What the log has already is completed with the same N."""
     text = request.args
+    if not title_from(text):
+        return refused(f"nothing can be seen of that description; usage: {request.command.usage}")
     if not description.fits(text):
         return refused(_too_long("!new", text))
     known = _known(request)
@@ -91,7 +93,7 @@ def desc(request: Request) -> Outcome:
             + ("!unready makes it a draft again" if task.status is Status.READY else _JUST_SAY)
         )
     text = _new_text(request, task)
-    if not text:
+    if not title_from(text):
         return refused(f"usage: {request.command.usage}")
     if not description.fits(text):
         return refused(_too_long("!desc", text))
@@ -107,7 +109,8 @@ def _shown(task: Task) -> Outcome:
     lines = [line for line in task.description.splitlines() if line.strip()]
     if not lines:
         return Outcome((f"{task.channel} has no description yet; !desc <text> sets it",))
-    return Outcome((f"{task.channel}: the description has {len(lines)} lines", *lines))
+    size = f"{len(lines)} line{'' if len(lines) == 1 else 's'}"
+    return Outcome((f"{task.channel}: the description has {size}", *lines))
 
 
 def _new_text(request: Request, task: Task) -> str:
@@ -144,6 +147,8 @@ def ready(request: Request) -> Outcome:
     task = request.the_task()
     if not task.description:
         return refused(f"{task.channel} has no description yet; !desc <text> sets it")
+    if task.status is not Status.PENDING:  # a way back to the queue is !reopen
+        return request.carry(Refusal.of(task), str)
     moved = apply(task, Status.READY, By.PERSON, request.now)
     return request.carry(moved, lambda moved_task: place_in_queue(request.world, moved_task))
 

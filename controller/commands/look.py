@@ -153,7 +153,7 @@ def explain(command: Command) -> tuple[str, ...]:
     who = ROLE_WORDS[command.role]
     if command.role_with_args is not None:
         who = f"{who}; with text {ROLE_WORDS[command.role_with_args]}"
-    where = f" in {command.scope.value}" if command.scope is not Scope.ANYWHERE else ""
+    where = f", in {command.scope.value}" if command.scope is not Scope.ANYWHERE else ""
     return (
         f"{bold(command.usage)} - {command.help}",
         f"example: {command.example} | for {who}{where}",

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from controller.commands.draft import place_in_queue
 from controller.commands.request import Outcome, Request, short
-from controller.lifecycle import WORDS, Along, By, apply
+from controller.lifecycle import WORDS, Along, By, Refusal, apply
 from shared.task import Run, Status, Task
+
+_REOPENED = (Status.BLOCKED, Status.FOR_REVIEW, Status.DONE)
 
 
 def complete(request: Request) -> Outcome:
@@ -19,6 +21,8 @@ def complete(request: Request) -> Outcome:
 def reopen(request: Request) -> Outcome:
     """Rework: a live worker goes on at once, else the task goes to the front of the queue."""
     task = request.the_task()
+    if task.status not in _REOPENED:
+        return request.carry(Refusal.of(task), str)
     note = " ".join(request.args.split())
     if request.world.board.worker_stays(task):
         moved = apply(task, Status.IN_PROGRESS, By.PERSON, request.now)

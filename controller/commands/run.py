@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from controller.commands.request import Outcome, Request, refused
-from controller.lifecycle import HELPS, Along, By, Refusal, apply
+from controller.lifecycle import Along, By, Refusal, apply
 from controller.transition import direct
 from shared.directives import Stop
 from shared.task import Reason, Status, Why
@@ -13,7 +13,7 @@ def stop(request: Request) -> Outcome:
     """Ask the worker to abort its turn; it reports `blocked: stopped` itself."""
     task = request.the_task()
     if task.status is not Status.IN_PROGRESS:
-        return refused(_nothing(request, task.status))
+        return request.carry(Refusal.of(task), str)
     if not request.world.board.worker_stays(task):
         return refused(f"{task.channel} has no live worker to stop; !kill parks it")
     line = f"{task.channel}: the worker stops and parks; plain text or !reopen goes on"
@@ -42,8 +42,3 @@ def kill(request: Request) -> Outcome:
     return request.carry(
         moved, lambda _: f"{task.channel} is blocked: its worker is ended; !reopen brings it back"
     )
-
-
-def _nothing(request: Request, status: Status) -> str:
-    why = Refusal(status, HELPS[status])
-    return f"!{request.command.name} does nothing to {request.the_task().channel}: {why}"

@@ -19,6 +19,8 @@ _FORMATTING = re.compile(
     r"|\x04(?:[0-9a-fA-F]{6}(?:,[0-9a-fA-F]{6})?)?"
     r"|[\x02\x0f\x11\x16\x1d\x1e\x1f]"
 )
+_UNSHOWN = re.compile(r"[\x00\x01\x04-\x08\x0b\x0c\x0e\x10\x12-\x15\x17-\x1c\x7f-\x9f]")
+_DIRECTIONS = re.compile(r"[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _ZERO_WIDTH_JOINER = "\u200d"
 _SKIN_TONES = range(0x1F3FB, 0x1F400)
 
@@ -32,6 +34,12 @@ def clean(text: str) -> str:
 def strip_formatting(text: str) -> str:
     """Take out mIRC codes: bold, italics, colours with their digits, reverse, reset."""
     return _FORMATTING.sub("", text)
+
+
+def harmless(text: str) -> str:
+    """Take out what acts on a terminal or on the words after it: control characters, and changes of
+    the direction of writing. Formatting codes stay, a tab becomes a space."""
+    return _DIRECTIONS.sub("", _UNSHOWN.sub("", text.replace("\t", " ")))
 
 
 def text_budget(source: str, command: str, target: str) -> int:

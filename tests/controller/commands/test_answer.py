@@ -129,6 +129,13 @@ def test_an_unknown_command_gets_one_private_line(text: str, line: str) -> None:
 )
 def test_an_unknown_command_is_met_with_silence_from(more: dict[str, Any]) -> None:
     assert Story().drafted().say("!xyzzy", "#task-1", **more) == []
+    assert Story().drafted().say("?!", "controller", **more) == []
+
+
+@pytest.mark.parametrize("text", ["12", "?", "помощь", "!täsks"])
+def test_words_to_the_controller_alone_are_never_met_with_silence(text: str) -> None:
+    assert said(Story().say(text, "controller")) == ["that is no command; help lists what there is"]
+    assert Story().say(text, "#tasks") == []
 
 
 @pytest.mark.parametrize(
@@ -181,6 +188,12 @@ def test_a_refusal_says_what_to_do(text: str, place: str, line: str) -> None:
         ("blocked", "!complete",
          "it is blocked; what helps now: !reopen, !archive"),
         ("in_review", "!stop", "it is for review; what helps now: !complete, !reopen, !archive"),
+        ("drafted", "!reopen", "it is a draft; what helps now: !ready, !desc, !archive"),
+        ("queued", "!reopen", "it is ready; what helps now: !unready, !archive"),
+        ("running", "!reopen", "it is in progress; what helps now: !stop, !kill, !archive"),
+        ("running", "!ready", "it is in progress; what helps now: !stop, !kill, !archive"),
+        ("blocked", "!ready", "it is blocked; what helps now: !reopen, !archive"),
+        ("in_review", "!ready", "it is for review; what helps now: !complete, !reopen, !archive"),
     ],
 )  # fmt: skip
 def test_an_illegal_command_names_the_state_and_what_helps(state: str, text: str, why: str) -> None:
@@ -189,6 +202,15 @@ def test_an_illegal_command_names_the_state_and_what_helps(state: str, text: str
     line = f"alice: {text} does nothing to #task-1: {why}"
     assert answers(story.say(text, "#task-1")) == [line]
     assert story.task() == before
+
+
+def test_what_is_done_comes_back_by_reopen_alone() -> None:
+    story = Story().in_review()
+    story.say("!complete", "#task-1")
+    (line,) = answers(story.say("!ready", "#task-1"))
+    assert line.endswith("it is done; what helps now: !reopen, !archive")
+    story.say("!reopen", "#task-1")
+    assert story.task().status is not Status.DONE
 
 
 def test_a_long_answer_comes_in_pages() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from controller.effects import PostDescription, SetMetadata, SetTopic
 from shared import description
 from shared.task import Status
@@ -29,6 +31,25 @@ def test_a_description_that_is_too_long_is_refused_whole() -> None:
     )
     assert list(story.board) == []
     assert story.board.next_number == 1
+
+
+@pytest.mark.parametrize("text", ["\u200b", "\u202e \x07", "\u2066\u2069"])
+def test_a_description_of_nothing_that_can_be_seen_is_refused(text: str) -> None:
+    story = Story()
+    (line,) = answers(story.say(f"!new {text}"))
+    assert line.startswith("alice: nothing can be seen of that description; usage: !new")
+    story.drafted()
+    (line,) = answers(story.say(f"!desc {text}", "#task-1"))
+    assert line.startswith("alice: usage: !desc")
+    assert story.task().description == "Write a haiku"
+
+
+def test_a_title_takes_nothing_over_that_acts_on_the_words_after_it() -> None:
+    story = Story()
+    text = "\u202eright\x07 \x1b[31mto left 👩‍💻\nשלום"
+    story.say(f"!new {text}")
+    assert story.task().title == "right [31mto left 👩‍💻"
+    assert story.task().description == text
 
 
 def test_two_tasks_of_the_same_moment_have_two_numbers() -> None:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.ircv3.split import clean, split_text, strip_formatting, text_budget
+from shared.ircv3.split import clean, harmless, split_text, strip_formatting, text_budget
 
 BUDGETS = st.integers(min_value=4, max_value=60)
 SENDABLE = st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\n")
@@ -83,6 +83,20 @@ def test_a_cleaned_text_is_one_sendable_line(text: str, cleaned: str) -> None:
 )
 def test_formatting_codes_are_taken_out(text: str, plain: str) -> None:
     assert strip_formatting(text) == plain
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        pytest.param("a\x07b\x1b[2Jc\x7f\x9b", "ab[2Jc", id="control characters"),
+        pytest.param("\u202efdp.exe\u2066", "fdp.exe", id="directions"),
+        pytest.param("\x02bold\x0f \x0304red", "\x02bold\x0f \x0304red", id="formatting stays"),
+        pytest.param("a\tb", "a b", id="tab"),
+        pytest.param("👩‍💻 שלום é", "👩‍💻 שלום é", id="words of any script stay"),
+    ],
+)
+def test_what_acts_on_other_words_is_taken_out(text: str, shown: str) -> None:
+    assert harmless(text) == shown
 
 
 def test_the_budget_of_a_line_counts_what_others_receive() -> None:
