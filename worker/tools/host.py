@@ -20,7 +20,7 @@ from worker.tools.children import Children, end_all
 from worker.tools.edit import EditTool
 from worker.tools.environment import MARKER, scratch_folder
 from worker.tools.files import FileLocks
-from worker.tools.prctl import set_child_subreaper, set_undumpable
+from worker.tools.prctl import give_up_ptrace, set_child_subreaper, set_undumpable
 from worker.tools.read import ReadTool
 from worker.tools.spill import SpillFolder
 from worker.tools.write import WriteTool
@@ -97,6 +97,7 @@ def make_tools(workspace: Path, scratch: Path, children: Children) -> dict[str, 
 def main(argv: list[str]) -> int:
     """Serve until standard input ends, then leave nothing behind."""
     set_undumpable()
+    give_up_ptrace()
     set_child_subreaper()
     scratch = scratch_folder(os.environ[MARKER])
     scratch.mkdir(mode=0o700)
