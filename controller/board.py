@@ -34,6 +34,8 @@ class Live:
     """A start is on its way to the engine."""
     leaving: str = ""
     """Why the worker of this attempt is to leave, in a word of `worker_exited.reason`."""
+    dismissed: bool = False
+    """It was told to leave, by us in this life."""
     ending_at: float | None = None
     """Its end was asked of the engine at; None = it was not."""
     nicks: dict[Folded, str | None] = field(default_factory=dict)

@@ -26,7 +26,7 @@ from controller.rebuild import Rebuilt, choose_description, rebuild
 from controller.refusals import Refused
 from controller.rooms import Rooms
 from controller.roster import Roster
-from controller.runner import Hands, Runner
+from controller.runner import Gap, Hands, Runner, go_on
 from controller.spawner import Spawner
 from controller.speech import Speech
 from controller.start_checks import (
@@ -72,6 +72,7 @@ class Office:
     """Unix seconds."""
     event_ids: Iterator[int]
     fresh_starts: FreshStarts = field(default_factory=FreshStarts)
+    gap: Gap = go_on
 
 
 class Connection:
@@ -189,6 +190,7 @@ class Connection:
             engine=Engine(office.spawner, client, office.secret, office.anthropic_api_key),
             amends=Amends(office.fresh_starts, speech, group),
             feed=feed,
+            gap=office.gap,
         )
 
     async def _catch_up(

@@ -16,7 +16,7 @@ from controller.rebuild import Listed, Need, Snapshot, read_back_to, watermark
 from controller.roster import Roster, who_request
 from controller.spawner import Spawner
 from shared.channels import AGENTS, FIREHOSE, TASKS, is_channel, parse_task_channel
-from shared.directives import REPLY_TAG
+from shared.directives import CONTROL_TAG, REPLY_TAG
 from shared.firehose import FirehoseError, Record, decode
 from shared.irc_client import IrcClient, Reply, RequestRefused, history_pages
 from shared.ircv3.chathistory import targets
@@ -155,7 +155,9 @@ class HistoryReader:
         return history_pages(self.client, target, after=f"timestamp={server_time(since)}")
 
     def _is_answer(self, message: Message) -> bool:
-        return is_by(self.account, message) and REPLY_TAG in message.tags
+        """A directive to a worker names the command that it comes from, and answers nobody."""
+        directive = CONTROL_TAG in message.tags
+        return is_by(self.account, message) and REPLY_TAG in message.tags and not directive
 
     def _said(self, lines: Iterable[Message]) -> tuple[Spoken, ...]:
         now = self.clock()

@@ -76,7 +76,6 @@ TRANSITIONS: tuple[Row, ...] = (
     Row(_V, _R, By.PERSON, "!reopen or a line, worker gone", _MOVE),
     Row(_V, _B, By.PERSON, "!kill", (*_BLOCK, Does.KILL)),
     Row(_V, _D, By.PERSON, "!complete", (*_MOVE, Does.LEAVE)),
-    Row(_D, _I, By.PERSON, "!reopen, worker there", (*_MOVE, Does.RESUME)),
     Row(_D, _R, By.PERSON, "!reopen, worker gone", _MOVE),
     *(
         Row(status, _A, By.PERSON, "!archive", (*_UNBLOCK, Does.LEAVE))
@@ -169,6 +168,18 @@ def apply(
         times=Times(task.times.rev + 1, _entered(task, row, now)),
     )
     return Moved(task, moved, row)
+
+
+def at_the_front(run: Run, now: float) -> Run:
+    """Brought back by a person: first in the queue, with a fresh allowance of resumptions."""
+    return replace(run, front=int(now), resumed=0, oom=0)
+
+
+def lost(run: Run, cause: str, now: float) -> Run:
+    """Its worker went through no fault of the task: first in the queue, and that is counted."""
+    if cause == "oom":
+        return replace(run, front=int(now), oom=run.oom + 1)
+    return replace(run, front=int(now), resumed=run.resumed + 1)
 
 
 def _entered(task: Task, row: Row, now: float) -> dict[Status, int]:

@@ -16,7 +16,7 @@ from controller.effects import Job
 from controller.limits import CoreSettings
 from controller.nicks import pool_from_metadata
 from controller.redo import Redone, event_of_description, redo
-from controller.repairs import OnServer, drift
+from controller.repairs import OnServer, drift, untold
 from controller.spawner import WorkerList
 from controller.transition import question_of
 from shared import description
@@ -125,7 +125,7 @@ def rebuild(snapshot: Snapshot, settings: CoreSettings, now: float) -> Rebuilt:
         answered=snapshot.answered,
         needs=tuple(_needs(board, redone, on_server)),
         problems=tuple(found),
-        repairs=tuple(drift(board, settings, on_server)),
+        repairs=(*untold(board, redone), *drift(board, settings, on_server)),
     )
 
 

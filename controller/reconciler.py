@@ -55,6 +55,21 @@ class Gone:
 
 
 @dataclass(frozen=True, slots=True)
+class Lost:
+    """In progress, and its worker is known to have left: what follows from that was cut off."""
+
+    channel: str
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dismiss:
+    """Its task is over, and nobody has told it."""
+
+    channel: str
+
+
+@dataclass(frozen=True, slots=True)
 class End:
     """A worker that must not be there (any more)."""
 
@@ -77,7 +92,7 @@ class Stuck:
     channel: str
 
 
-Finding: TypeAlias = Start | StartAgain | Adopt | Gone | End | Orphan | Stuck
+Finding: TypeAlias = Start | StartAgain | Adopt | Gone | Lost | Dismiss | End | Orphan | Stuck
 
 
 def plan(board: Board, settings: CoreSettings, now: float) -> list[Finding]:
@@ -144,8 +159,12 @@ def _stuck(board: Board, now: float) -> list[Finding]:
 def _workers(board: Board, settings: CoreSettings, now: float) -> list[Finding]:
     found: list[Finding] = []
     for task in board:
-        if task.run.attempt and task.run.exited is None and task.run.spawned != "human":
+        if not task.run.attempt or task.run.spawned == "human":
+            continue
+        if task.run.exited is None:
             found += _worker(board, settings, task, now)
+        elif task.status is Status.IN_PROGRESS:
+            found.append(Lost(task.channel, task.run.exited))
     return found
 
 
@@ -180,7 +199,10 @@ def _overdue(
         told_at = task.times.entered.get(task.status, 0)
         late = now - told_at >= LEAVE_SECONDS
         word = "archived" if task.status is Status.ARCHIVED else "completed"
-        return [End(ref, task.channel, live.leaving or word)] if late else []
+        if late:
+            return [End(ref, task.channel, live.leaving or word)]
+        over = task.status in (Status.DONE, Status.ARCHIVED)
+        return [Dismiss(task.channel)] if over and not live.dismissed else []
     if live.absent_since is None:
         return []
     never = task.run.joined is None

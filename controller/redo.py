@@ -12,7 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from controller.board import Board
+from controller.lifecycle import at_the_front, lost
 from controller.metas import NotMeta, with_meta
+from controller.transition import second_kind
 from shared.channels import parse_task_channel
 from shared.firehose import Event, Record
 from shared.ircv3.casemap import Folded, fold
@@ -28,6 +30,8 @@ class Redone:
     """(channel, attempt) -> highest seq that was carried out."""
     cut: dict[Folded, Record] = field(default_factory=dict)
     """Channel -> the newest event that says its description, or lost part of its title."""
+    untold: dict[Folded, Record] = field(default_factory=dict)
+    """Channel -> its newest transition, where the second event of that is missing."""
     exits: dict[Folded, str] = field(default_factory=dict)
     """Channel -> why the worker of the newest attempt left."""
 
@@ -43,8 +47,8 @@ def redo(board: Board, records: Iterable[Record]) -> Redone:
             _redo_one(board, redone, record, event.task)
     for channel, reason in redone.exits.items():
         task = board.get(channel)
-        if task is not None and task.run.exited is None:
-            board.put(replace(task, run=replace(task.run, exited=reason)))
+        if task is not None:
+            board.put(_left(task, reason))
     return redone
 
 
@@ -58,9 +62,18 @@ def _redo_one(board: Board, redone: Redone, record: Record, channel: str) -> Non
         elif (parsed := parse_task_channel(channel)) is not None:
             board.next_number = max(board.next_number, parsed.number + 1)
         return
+    if event.kind == "status" and _int(event.fields.get("rev")) > task.times.rev:
+        task = _left(task, redone.exits.get(fold(channel)))
     apply = _APPLY.get(event.kind)
     if apply is not None:
         board.put(apply(task, record, event.fields))
+
+
+def _left(task: Task, reason: str | None) -> Task:
+    """The worker of the attempt under way is known to have left."""
+    if reason is None or task.run.exited is not None:
+        return task
+    return replace(task, run=replace(task.run, exited=reason))
 
 
 def _note(redone: Redone, record: Record, channel: Folded) -> None:
@@ -74,9 +87,27 @@ def _note(redone: Redone, record: Record, channel: Folded) -> None:
         redone.exits.pop(channel, None)
     if event.kind == "worker_exited":
         redone.exits[channel] = str(fields.get("reason", "vanished"))
+    _note_second(redone, record, channel)
     says_description = event.kind == "task_updated" and fields.get("field") == "description"
     if event.kind == "task_created" or says_description:
         redone.cut[channel] = record
+
+
+def _note_second(redone: Redone, record: Record, channel: Folded) -> None:
+    """Whether the event is there that belongs to the newest transition."""
+    event, fields = record.event, record.event.fields
+    if event.kind == "status":
+        before, to = str(fields.get("prev_status")), str(fields.get("status"))
+        redone.untold.pop(channel, None)
+        if second_kind(before, to) is not None:
+            redone.untold[channel] = record
+        return
+    first = redone.untold.get(channel)
+    if first is None:
+        return
+    of_first = first.event.fields
+    if event.kind == second_kind(str(of_first.get("prev_status")), str(of_first.get("status"))):
+        del redone.untold[channel]
 
 
 def _created(record: Record, channel: str) -> Task:
@@ -118,6 +149,8 @@ def _status(task: Task, record: Record, fields: Mapping[str, Any]) -> Task:
         run = Run(attempt, spawned="agent", resumed=run.resumed, oom=run.oom, front=run.front)
     worker = fields.get("worker")
     run = replace(run, worker=str(worker) if worker else run.worker)
+    if status is Status.READY:
+        run = _brought_back(run, fields, int(record.t))
     return replace(
         task,
         status=status,
@@ -126,6 +159,16 @@ def _status(task: Task, record: Record, fields: Mapping[str, Any]) -> Task:
         run=run,
         times=Times(rev, _entered(task, status, record, fields)),
     )
+
+
+def _brought_back(run: Run, fields: Mapping[str, Any], at: int) -> Run:
+    """As the transition changed it. From a start that was refused it only goes back."""
+    before = fields.get("prev_status")
+    if before == Status.PENDING:
+        return run
+    if before != Status.IN_PROGRESS or fields.get("seq"):
+        return at_the_front(run, at)
+    return run if run.exited is None else lost(run, run.exited, at)
 
 
 def _entered(

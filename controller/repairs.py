@@ -17,7 +17,8 @@ from controller.effects import (
     SetTopic,
 )
 from controller.limits import CoreSettings
-from controller.transition import Told, event, question_of
+from controller.redo import Redone
+from controller.transition import Told, event, question_of, second_event
 from controller.world import World
 from shared import description
 from shared.channels import TASKS
@@ -58,6 +59,19 @@ def drift(
             effects.append(SetModerated(task.channel, task.status is Status.BLOCKED))
         if effects:
             yield Job(task.channel, tuple(effects))
+
+
+def untold(board: Board, redone: Redone) -> Iterator[Job]:
+    """Second events of transitions that were cut off between the two; the log comes first.
+
+    Who completed a task stands in the missing event alone: it is left out, `cause` leads there.
+    """
+    for channel, record in redone.untold.items():
+        task, first = board.get(channel), record.event
+        if task is not None:
+            told = Told(cause=first.cause, at=first.at)
+            before = Status(str(first.fields.get("prev_status")))
+            yield Job(task.channel, second_event(before, task, told))
 
 
 def describe_again(task: Task) -> Job:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from controller.board import Live
-from controller.commands.review import at_the_front
 from controller.effects import Confirm, Effect, Job, Refuse, Say, SetMetadata, SetTopic, Spoken
-from controller.lifecycle import Along, By, Refusal, apply
+from controller.lifecycle import Along, By, Refusal, apply, at_the_front
 from controller.metas import NotMeta, with_meta
 from controller.texts import next_step, state
 from controller.transition import Told, event, move
@@ -216,7 +215,7 @@ def _bye(world: World, report: Report, bye: Bye, now: float) -> _Done:
     by = By.CONTROLLER if task.status is Status.IN_PROGRESS else By.PERSON
     if by is By.CONTROLLER and bye.reason != "idle":
         return _Done()
-    along = Along(run=at_the_front(task, now))
+    along = Along(run=at_the_front(task.run, now))
     moved = apply(task, Status.READY, by, now, along)
     if isinstance(moved, Refusal):
         return _Done()

@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from controller import effects as fx
 from controller.amends import Amends
@@ -31,6 +31,16 @@ from shared.ircv3.message import Message, ProtocolError
 _log = logging.getLogger(__name__)
 _STATE = (fx.Publish, fx.MakeChannel, fx.SetMetadata, fx.SetTopic, fx.SetModerated)
 
+Gap: TypeAlias = Callable[[fx.Job, int], Awaitable[None]]
+"""Awaited before each effect of a job and after the last, with how many are done.
+
+The place where a crash test ends us: every gap can be tried.
+"""
+
+
+async def go_on(job: fx.Job, done: int) -> None:
+    """The gap in which nothing happens."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hands:
@@ -46,6 +56,7 @@ class Hands:
     amends: Amends
     feed: Callable[[fx.Input], None]
     """Back to the core."""
+    gap: Gap = go_on
 
 
 class Runner:
@@ -86,6 +97,7 @@ class JobRun:
         Raises StartOver where the server does not hold what the core believes.
         """
         for index, effect in enumerate(self._job.effects):
+            await self._hands.gap(self._job, index)
             try:
                 await self._carry_out(effect)
             except NameTaken as taken:
@@ -97,6 +109,7 @@ class JobRun:
                 if isinstance(effect, _STATE):
                     await self._hands.amends.make(str(error))
                 return
+        await self._hands.gap(self._job, len(self._job.effects))
 
     async def _carry_out(self, effect: fx.Effect) -> None:
         match effect:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from controller.effects import Effect, Job, Kill, Say, SetMetadata
-from controller.lifecycle import Along, By, Refusal, apply
+from controller.lifecycle import Along, By, Refusal, apply, lost
 from controller.reconciler import (
     Adopt,
+    Dismiss,
     End,
     Finding,
     Gone,
+    Lost,
     Orphan,
     Start,
     StartAgain,
@@ -20,7 +22,7 @@ from controller.reconciler import (
 )
 from controller.reports import to_requester
 from controller.starting import adopt, block, count_failed_start, start, start_again
-from controller.transition import Told, event, move
+from controller.transition import Told, dismiss, event, move
 from controller.world import World
 from shared.channels import TASKS
 from shared.task import Reason, Status, Task, Why
@@ -66,6 +68,10 @@ def carry_out(world: World, finding: Finding, now: float) -> list[Job]:
             return _adopted(world, _task(world, channel), job, now)
         case Gone(channel, cause):
             return _gone(world, _task(world, channel), cause, now)
+        case Lost(channel, cause):
+            return _after_loss(world, _task(world, channel), cause, now)
+        case Dismiss(channel):
+            return [Job(channel, (dismiss(world, _task(world, channel), None),))]
         case End():
             return _end(world, finding, now)
         case Orphan(ref):
@@ -154,11 +160,9 @@ def _gone(world: World, task: Task, cause: str, now: float) -> list[Job]:
 def _after_loss(world: World, task: Task, cause: str, now: float) -> list[Job]:
     run = task.run
     if cause in _INFRASTRUCTURE and run.resumed == 0:
-        again = replace(run, front=int(now), resumed=run.resumed + 1)
-        return _resumed(world, Along(run=again), task, now)
+        return _resumed(world, Along(run=lost(run, cause, now)), task, now)
     if cause == "oom" and run.oom == 0:
-        again = replace(run, front=int(now), oom=run.oom + 1)
-        return _resumed(world, Along(run=again), task, now)
+        return _resumed(world, Along(run=lost(run, cause, now)), task, now)
     if cause in _INFRASTRUCTURE:
         return block(world, task, Reason(Why.VANISHED, "it was lost twice"), now)
     detail = _FAILURES.get(cause, f"it ended with “{cause}”")

@@ -6,6 +6,7 @@ healed from the event, which came first.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,11 +23,11 @@ from controller.effects import (
     Spawn,
 )
 from controller.environment import worker_env
-from controller.lifecycle import By, Does, Moved
+from controller.lifecycle import Does, Moved
 from controller.spawner import WorkerRef
 from controller.world import World
 from shared.directives import Leave, Resume, ToWorker
-from shared.firehose import Event
+from shared.firehose import Event, Record
 from shared.task import Status, Task, Why, parse_reason
 from shared.task_metadata import changes
 
@@ -63,6 +64,14 @@ def direct(task: Task, directive: ToWorker, cause: str | None) -> Direct:
     )
 
 
+def moved_last(done: Sequence[Record], task: Task) -> bool:
+    """Whether one of these events is the task's newest transition."""
+    return any(
+        record.event.kind == "status" and record.event.fields.get("rev") == task.times.rev
+        for record in done
+    )
+
+
 def move(world: World, moved: Moved, told: Told, now: float) -> tuple[Effect, ...]:
     """Put the moved task on the board; what has to be done, in order."""
     task = moved.task
@@ -89,7 +98,7 @@ def _step(world: World, step: Does, moved: Moved, told: Told, *, stays: bool) ->
     task = moved.task
     match step:
         case Does.LOG:
-            return (_status_event(moved, told), *_second_event(moved, told))
+            return (_status_event(moved, told), *second_event(moved.old.status, task, told))
         case Does.STATE:
             return _state_writes(moved)
         case Does.SPAWN:
@@ -103,7 +112,7 @@ def _step(world: World, step: Does, moved: Moved, told: Told, *, stays: bool) ->
         case Does.RESUME:
             return (direct(task, Resume(told.resume), told.cause),)
         case Does.LEAVE:
-            return (direct(task, Leave(_leave_word(task)), told.cause),) if stays else ()
+            return (dismiss(world, task, told.cause),) if stays else ()
         case Does.KILL:
             return (Kill(current_ref(task)),)
 
@@ -158,19 +167,41 @@ def _status_event(moved: Moved, told: Told) -> Publish:
     )
 
 
-def _second_event(moved: Moved, told: Told) -> tuple[Effect, ...]:
-    task = moved.task
-    match moved.row.to:
+def second_kind(before: str, to: str) -> str | None:
+    """What is told besides `status` of a transition."""
+    match to:
         case Status.READY:
-            return (event(task, "task_ready", told, priority=task.priority, front=task.run.front),)
-        case Status.IN_PROGRESS if moved.row.by is By.DISPATCHER:
-            return (event(task, "task_assigned", told, assignee=task.assignee),)
+            return "task_ready"
+        case Status.IN_PROGRESS if before == Status.READY:
+            return "task_assigned"
         case Status.DONE:
-            return (event(task, "task_completed", told, by=told.by),)
+            return "task_completed"
         case Status.ARCHIVED:
-            return (event(task, "task_archived", told),)
+            return "task_archived"
         case _:
+            return None
+
+
+def second_event(before: Status, task: Task, told: Told) -> tuple[Publish, ...]:
+    """The event of `second_kind`, of the task as it is after the transition."""
+    kind = second_kind(before, task.status)
+    match kind:
+        case None:
             return ()
+        case "task_ready":
+            return (event(task, kind, told, priority=task.priority, front=task.run.front),)
+        case "task_assigned":
+            return (event(task, kind, told, assignee=task.assignee),)
+        case "task_completed":
+            return (event(task, kind, told, by=told.by or None),)
+        case _:
+            return (event(task, kind, told),)
+
+
+def dismiss(world: World, task: Task, cause: str | None) -> Direct:
+    """Tell the worker of a task that is over to leave."""
+    world.board.live(task.channel).dismissed = True
+    return direct(task, Leave(_leave_word(task)), cause)
 
 
 def _leave_word(task: Task) -> str:
@@ -192,6 +223,7 @@ def starting(live: Live, fresh: bool, now: float) -> None:
     live.spawning, live.started_at = True, now
     live.leaving, live.ending_at = "", None
     live.present_since = live.absent_since = None
+    live.dismissed = False
     if fresh:
         live.inbox.highest = 0
         live.refused.clear()

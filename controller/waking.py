@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from controller.commands.request import Role, role_of
-from controller.commands.review import at_the_front
 from controller.effects import Handled, Job, Say, Spoken
 from controller.intake import Standing
-from controller.lifecycle import WORDS, Along, By, Refusal, apply
+from controller.lifecycle import WORDS, Along, By, Refusal, apply, at_the_front
 from controller.texts import BOUNDS, unping
-from controller.transition import Told, direct, move
+from controller.transition import Told, direct, move, moved_last
 from controller.world import World
 from shared.directives import Resume
 from shared.firehose import Record
@@ -103,7 +102,7 @@ def _woken(world: World, task: Task, line: Spoken, now: float) -> Job:
     told = Told(by=line.account or "", cause=line.msgid, at=task.channel, resume=line.msgid)
     stays = world.board.worker_stays(task)
     to = Status.IN_PROGRESS if stays else Status.READY
-    along = Along() if stays else Along(run=at_the_front(task, now))
+    along = Along() if stays else Along(run=at_the_front(task.run, now))
     moved = apply(task, to, By.PERSON, now, along)
     if isinstance(moved, Refusal):
         raise AssertionError(f"{task.channel}: {moved}")  # the table has both rows
@@ -125,10 +124,7 @@ def _words(old: Task, task: Task, line: Spoken) -> str:
 def _once_more(world: World, task: Task, heard: Heard) -> list[Job]:
     """It woke the task before a restart. The worker takes each msgid once, so it is told again."""
     line = heard.line
-    woke = any(
-        record.event.kind == "status" and record.event.fields.get("rev") == task.times.rev
-        for record in heard.done
-    )
+    woke = moved_last(heard.done, task)
     if not woke or task.status is not Status.IN_PROGRESS or not world.board.worker_stays(task):
         return []
     again = direct(task, Resume(line.msgid), line.msgid)

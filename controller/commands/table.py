@@ -51,7 +51,7 @@ _ROWS = (
     Command(
         "reopen", Scope.TASK, Role.REQUESTER, (0, None),
         "!reopen [note]", "!reopen The second line has six syllables.",
-        "have it reworked; the note goes first", review.reopen,
+        "have it reworked; the note goes first", review.reopen, finish=review.reopened,
     ),
     Command(
         "stop", Scope.TASK, Role.REQUESTER, (0, 0),

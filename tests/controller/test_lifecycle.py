@@ -39,7 +39,6 @@ def test_the_table_is_the_lifecycle_of_the_design() -> None:
         "for_review ready person",
         "for_review blocked person",
         "for_review done person",
-        "done in_progress person",
         "done ready person",
         "pending archived person",
         "ready archived person",

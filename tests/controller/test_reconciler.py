@@ -9,8 +9,10 @@ from controller.board import Board
 from controller.nicks import Pool
 from controller.reconciler import (
     Adopt,
+    Dismiss,
     End,
     Gone,
+    Lost,
     Orphan,
     Start,
     StartAgain,
@@ -143,8 +145,8 @@ def test_a_list_from_before_a_start_proves_nothing() -> None:
                      id="it runs unknown to us"),
         pytest.param(replace(RUN, worker="Marvin"), (row(1),), [Adopt("#task-1", "job-1")],
                      id="its name is not listed"),
-        pytest.param(replace(RUN, exited="oom"), (row(1, cause="oom"),), [],
-                     id="its end is known"),
+        pytest.param(replace(RUN, exited="oom"), (), [Lost("#task-1", "oom")],
+                     id="its end is known and nothing came of it"),
         pytest.param(Run(1, spawned="human"), (), [], id="a person has it"),
     ],
 )  # fmt: skip
@@ -153,6 +155,14 @@ def test_what_a_sweep_finds_of_a_task_in_progress(
 ) -> None:
     board = board_of(task(1, Status.IN_PROGRESS, run=run), workers=workers)
     assert plan(board, SETTINGS, NOW) == found
+
+
+@pytest.mark.parametrize("status", [Status.DONE, Status.ARCHIVED])
+def test_a_worker_whose_task_is_over_is_told_so_once(status: Status) -> None:
+    board = board_of(task(1, status, NOW - 1, run=RUN), workers=(row(1),))
+    assert plan(board, SETTINGS, NOW) == [Dismiss("#task-1")]
+    board.live("#task-1").dismissed = True
+    assert plan(board, SETTINGS, NOW) == []
 
 
 @pytest.mark.parametrize(
