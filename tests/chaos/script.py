@@ -138,7 +138,7 @@ def _killed(rng: Random, name: str) -> Story:
 def _stopped(rng: Random, name: str) -> Story:
     draft = _Draft(rng, name, "run sleep 3")
     owner = draft.owner
-    stop = Say(owner, "!stop", when=frozenset({_I}))
+    stop = Say(owner, "!stop", when=frozenset({_I, _V}))
     return draft.story(
         [draft.new(), _ready(owner), stop, Finish(owner), _complete(owner, rng)], Status.DONE
     )
