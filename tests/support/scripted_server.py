@@ -25,7 +25,7 @@ class ScriptedServer:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.visited.set()
-        writer.writelines(line + b"\r\n" for line in self._lines)
+        writer.write(b"".join(line + b"\r\n" for line in self._lines))
         while (heard := await reader.read(4096)) and b"QUIT" not in heard:
             pass
         writer.close()
