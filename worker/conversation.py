@@ -22,6 +22,8 @@ class Conversation:
         self._notes: list[RoomLine] = []
         self._held: list[RoomLine] = []
         self._unread: dict[str, str] = {}
+        self._given: set[str] = set()
+        """msgids of lines that went to the agent, read or not."""
         self.last_taken = "-"
         """msgid of the newest line that was heard; "-" = none yet."""
 
@@ -29,6 +31,14 @@ class Conversation:
     def unread(self) -> bool:
         """Something was steered that no turn has taken yet."""
         return bool(self._unread)
+
+    @property
+    def waiting(self) -> bool:
+        """Something was said that the agent has not seen, by somebody whose line interrupts."""
+        return bool(self._unread) or any(map(self.interrupts, self._held))
+
+    def is_given(self, msgid: str) -> bool:
+        return msgid in self._given
 
     def heard(self, line: RoomLine) -> None:
         self.last_taken = line.msgid or self.last_taken
@@ -51,7 +61,7 @@ class Conversation:
         first = line.account not in self._unread.values()
         reference = line.msgid or f"{line.account} {len(self._unread)}"
         self._unread[reference] = line.account
-        text = user_text([*self._take_notes(), line], self._channel, self._fence)
+        text = self._text([*self._take_notes(), line])
         receipt: list[Action] = [NOTED] if first else []
         return [Steer(text, reference), *receipt]
 
@@ -74,6 +84,7 @@ class Conversation:
         """Lines that the first message holds, `newest` the last of them; "" = none."""
         self._fence = fence
         known = set(msgids)
+        self._given |= known
         self._held = [line for line in self._held if line.msgid not in known]
         if self.last_taken == "-":
             self.last_taken = newest or "-"
@@ -90,7 +101,11 @@ class Conversation:
         everything = (*waiting, *(line for line in lines if line not in waiting))
         nobody = "" if self.last_taken == "-" and not spoken_to else self.last_taken
         reference = everything[-1].msgid if everything else nobody
-        return Prompt(user_text(everything, self._channel, self._fence, preface), reference)
+        return Prompt(self._text(everything, preface), reference)
+
+    def _text(self, lines: Sequence[RoomLine], preface: str = "") -> str:
+        self._given.update(line.msgid for line in lines if line.msgid)
+        return user_text(lines, self._channel, self._fence, preface)
 
     def _take_notes(self) -> list[RoomLine]:
         notes, self._notes = self._notes, []

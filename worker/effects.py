@@ -133,6 +133,8 @@ class Tick:
     """Time has passed; see Session.wake_at."""
 
 
+AgentNews: TypeAlias = TurnBegan | TurnOver | Entered | DirectiveRefused
+
 Input: TypeAlias = (
     Heard
     | Directed

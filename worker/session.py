@@ -67,6 +67,7 @@ class Session:
         self._awaited: str | None = None
         """msgid of the line that woke us and is being looked up."""
         self._departure: effects.Leave | None = None
+        self._last_report: orders.StatusReport | None = None
         self._handed_in = False
         self._spoken_at = now
 
@@ -169,6 +170,8 @@ class Session:
         line = self._conversation.held_line(msgid)
         if line is not None:
             return self._resume(now, [line])
+        if self._conversation.is_given(msgid):
+            return self._resume(now) if self._conversation.waiting else self._still()
         self._awaited = msgid
         return [effects.FindLine(msgid)]
 
@@ -211,16 +214,11 @@ class Session:
         self._work.begin(now)
         text = "\n\n".join(filter(None, before))
         prompt = self._conversation.prompt(lines, text, spoken_to=spoken_to)
+        if not prompt.text and self._conversation.unread:
+            return [effects.Continue()]
         return [prompt if prompt.text else effects.Prompt(_GO_ON)]
 
-    def _turn(
-        self,
-        happening: effects.TurnBegan
-        | effects.TurnOver
-        | effects.Entered
-        | effects.DirectiveRefused,
-        now: float,
-    ) -> list[Action]:
+    def _turn(self, happening: effects.AgentNews, now: float) -> list[Action]:
         match happening:
             case effects.TurnBegan():
                 beat = Direct(orders.StatusReport(Status.IN_PROGRESS))
@@ -261,8 +259,13 @@ class Session:
             return stuck(exceeded.why, exceeded.detail, requester)
         return stuck(Why.FAILED, end.error or "the run was aborted", requester)
 
+    def _still(self) -> list[Action]:
+        """A line from before our report answers nothing: the report still holds."""
+        return [Direct(self._last_report)] if self._last_report else []
+
     def _report(self, outcome: Outcome) -> list[Action]:
         """First the words, then the directive."""
+        self._last_report = outcome.report
         self._blocked_by = outcome.why
         self.phase = Phase.BLOCKED if outcome.why else Phase.IN_REVIEW
         self._handed_in = self._handed_in or not outcome.why

@@ -252,6 +252,25 @@ def test_a_note_of_a_reopen_steers_what_works_already() -> None:
     ]
 
 
+def test_a_line_that_was_read_before_the_question_is_no_answer_to_it() -> None:
+    made = working()
+    made.feed(Heard(line("mind the tabs", msgid=MSGID)), 1)
+    made.feed(Entered(MSGID), 2)
+    made.feed(RunOver(RunEnd(RunReason.COMPLETED, "[[BLOCKED]] Which?")), 3)
+    report = block("question: Which?")
+    assert made.feed(order(orders.Resume(MSGID)), 4) == [CONFIRM, report]
+    assert made.phase is Phase.BLOCKED
+    made.feed(Heard(line("blue", msgid="a2")), 5)
+    assert made.feed(order(orders.Resume(MSGID)), 6) == [CONFIRM, Prompt("blue", "a2")]
+
+
+def test_a_line_that_was_steered_too_late_is_not_given_twice() -> None:
+    made = working()
+    made.feed(Heard(line("mind the tabs", msgid=MSGID)), 1)
+    made.feed(RunOver(RunEnd(RunReason.BLOCKED, "Which?")), 3)
+    assert made.feed(order(orders.Resume(MSGID)), 4) == [CONFIRM, Continue()]
+
+
 def test_what_was_said_after_the_answer_stands_after_it() -> None:
     made = blocked()
     made.feed(Heard(line("blue", msgid=MSGID)), 11)

@@ -228,8 +228,15 @@ class People:
             case "note" if self.session.phase is not Phase.STARTING:
                 self.said.append(f"<{next(self.numbers)}>")
                 self.direct(orders.Resume(self.said[-1]))
+            case "old answer" if self.said:
+                self.direct(orders.Resume(f"{int(self.said[0][1:-1]):020d}"))
             case "stop":
                 self.direct(orders.Stop("alice"))
+            case _:
+                self.agent_step(name)
+
+    def agent_step(self, name: str) -> None:
+        match name:
             case "turn" if self.running:
                 self.take_turn()
             case "prepared" if self.session._prepared is None:
@@ -259,7 +266,16 @@ class People:
 
 STEPS = st.sampled_from(
     [
-        *("requester", "maintainer", "member", "elsewhere", "answer", "answer unheard", "note"),
+        *(
+            "requester",
+            "maintainer",
+            "member",
+            "elsewhere",
+            "answer",
+            "answer unheard",
+            "note",
+            "old answer",
+        ),
         *("stop", "turn", "turn", "prepared", "completed", "blocked", "aborted", "error"),
     ]
 )
