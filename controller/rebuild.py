@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from controller.board import Board
 from controller.commands.draft import EVENT_CHARS
 from controller.damage import forget_lost, is_damaged, mend
-from controller.effects import Job
+from controller.effects import Job, SetMetadata
 from controller.limits import CoreSettings
 from controller.nicks import pool_from_metadata
 from controller.redo import Redone, event_of_description, redo
@@ -109,7 +109,8 @@ def rebuild(snapshot: Snapshot, settings: CoreSettings, now: float) -> Rebuilt:
     tasks_values = stored.get(fold(TASKS), {})
     board.watermark = watermark(tasks_values, now)
     board.snapshot_at = min(now, _number(tasks_values.get("snapshot")))
-    board.next_number = max(1, int(_number(tasks_values.get("next_task"))))
+    next_stored = max(1, int(_number(tasks_values.get("next_task"))))
+    board.next_number = next_stored
     board.pool = pool_from_metadata(stored.get(fold(AGENTS), {}))
     on_server = _read_tasks(board, snapshot, stored, found)
     lost = forget_lost(board, stored)
@@ -125,8 +126,19 @@ def rebuild(snapshot: Snapshot, settings: CoreSettings, now: float) -> Rebuilt:
         answered=snapshot.answered,
         needs=tuple(_needs(board, redone, on_server)),
         problems=tuple(found),
-        repairs=(*untold(board, redone), *drift(board, settings, on_server)),
+        repairs=(
+            *untold(board, redone),
+            *drift(board, settings, on_server),
+            *_number_again(board, next_stored),
+        ),
     )
+
+
+def _number_again(board: Board, stored: int) -> Iterator[Job]:
+    """The other witnesses may go (a channel, a workspace): the one that stays is put right."""
+    if board.next_number > stored:
+        write = SetMetadata(TASKS, {"next_task": str(board.next_number)})
+        yield Job(TASKS, (write,))
 
 
 def _number(text: str | None) -> float:

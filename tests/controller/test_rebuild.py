@@ -78,7 +78,8 @@ def read(
     """`overrides` = channel metadata by channel, and `topics`, `tasks` for #tasks."""
     topics = overrides.pop("topics", {t.channel: t.topic for t in tasks})
     metadata = {t.channel: stored(t) for t in tasks}
-    metadata |= {"#tasks": overrides.pop("control", {}), "#agents": POOL}
+    known = {"next_task": str(max((t.number for t in tasks), default=0) + 1)}
+    metadata |= {"#tasks": known | overrides.pop("control", {}), "#agents": POOL}
     metadata |= overrides.pop("metadata", {})
     listed = tuple(Listed(channel, topic) for channel, topic in topics.items())
     return rebuild(Snapshot(listed, metadata, records, workers, NOW), SETTINGS, NOW)
@@ -190,6 +191,11 @@ def test_the_end_of_the_current_attempt_is_known_from_the_log() -> None:
 
 
 # Numbers
+
+
+def test_a_lost_next_number_is_stored_again() -> None:
+    lost = read(TASK, control={"next_task": "1"}).repairs
+    assert lost == (Job("#tasks", (SetMetadata("#tasks", {"next_task": "2"}),)),)
 
 
 @pytest.mark.parametrize(
@@ -311,7 +317,7 @@ def test_an_absurd_number_in_tasks_is_as_good_as_none(key: str, value: str) -> N
 
 
 def test_a_channel_that_nobody_knows_is_told_and_left_alone() -> None:
-    rebuilt = read(topics={"#task-3": "", "#cats": "not ours"})
+    rebuilt = read(topics={"#task-3": "", "#cats": "not ours"}, control={"next_task": "4"})
     assert rebuilt.problems == ("#task-3 has no requester",)
     assert rebuilt.repairs == ()
     assert rebuilt.needs == (Need("#task-3"),)
@@ -331,7 +337,7 @@ def test_a_channel_with_the_number_of_a_task_is_told_and_left_alone() -> None:
 def test_a_half_written_task_is_completed_from_the_log() -> None:
     made = record("task_created", cause="m1", title="Write a haiku", requester="alice")
     for topics in ({}, {"#task-1": ""}):
-        rebuilt = read(records=(made,), topics=topics)
+        rebuilt = read(records=(made,), topics=topics, control={"next_task": "2"})
         assert (rebuilt.problems, rebuilt.needs) == ((), (Need("#task-1", "m1", "#tasks"),))
         assert only_task(rebuilt) == Task(
             "#task-1",
