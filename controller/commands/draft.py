@@ -123,11 +123,14 @@ def _new_text(request: Request, task: Task) -> str:
 
 
 def describe(request: Request, task: Task, text: str) -> tuple[Effect, ...]:
-    """Log, post, pieces, and the surplus of a longer text before last (design 4)."""
+    """Log, post, the pieces that differ, and the surplus of a longer text before last (design 4).
+
+    Each piece costs a paced write: an addition to a long text must not rewrite all of it.
+    """
     changed = replace(task, title=title_from(text), description=text)
     request.world.board.put(changed)
-    pieces = description.to_pieces(text)
-    old = description.to_pieces(task.description)
+    pieces, old = description.to_pieces(text), description.to_pieces(task.description)
+    written = {k: v for k, v in pieces.items() if request.done or old.get(k) != v}
     told = request.told
     events = [event(changed, "task_updated", told, field="description", value=text[:EVENT_CHARS])]
     if changed.title != task.title:
@@ -136,7 +139,7 @@ def describe(request: Request, task: Task, text: str) -> tuple[Effect, ...]:
     return (
         *(events if not request.done else ()),
         PostDescription(task.channel, text),
-        SetMetadata(task.channel, pieces),
+        *((SetMetadata(task.channel, written),) if written else ()),
         *((SetMetadata(task.channel, surplus),) if surplus else ()),
         SetTopic(task.channel, changed.topic),
     )

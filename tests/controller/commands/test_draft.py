@@ -106,3 +106,14 @@ def test_the_place_in_the_queue_is_true() -> None:
     assert answers(story.say("!ready", "#task-3")) == [
         "#task-3 is ready, place 2 of 2 in the queue; it starts when a slot is free"
     ]
+
+
+def test_an_addition_writes_only_the_pieces_that_differ() -> None:
+    story = Story()
+    story.say("!new " + "word " * 1000)
+    before = description.to_pieces(story.task().description)
+    (written,) = only(story.say("!desc +the end", "#task-1"), SetMetadata)
+    last = f"description.{len(before) - 1}"
+    assert set(written.values) == {"description.0", last}
+    stored = before | {k: v for k, v in written.values.items() if v is not None}
+    assert description.from_pieces(stored) == story.task().description
