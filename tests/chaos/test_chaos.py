@@ -8,7 +8,7 @@ import pytest
 
 from tests.chaos.campaign import Plan, carry_out
 from tests.chaos.faults import Fault
-from tests.chaos.report import text
+from tests.chaos.report import campaign_text
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -18,7 +18,7 @@ async def test_nothing_is_lost_doubled_or_drifted_under_fire(
 ) -> None:
     plan = Plan(seed=7, size=45, faults=list(Fault))
     outcome = await carry_out(plan, ergo_binary, tmp_path / "home")
-    assert outcome.good, text(outcome)
+    assert outcome.good, campaign_text(outcome)
     assert {struck.fault for struck in outcome.struck} >= {
         Fault.CONTROLLER_KILLED,
         Fault.ERGO_KILLED,
