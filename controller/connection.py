@@ -20,7 +20,7 @@ from controller.errors import StartRefused
 from controller.fence import Fence
 from controller.firehose_log import FirehoseLog
 from controller.history import Gathered, HistoryReader
-from controller.inputs import is_by, spoken, telemetry
+from controller.inputs import is_by, spoken, telemetry, touched
 from controller.limits import CoreSettings
 from controller.rebuild import Rebuilt, choose_description, rebuild
 from controller.refusals import Refused
@@ -86,6 +86,9 @@ class Connection:
         self._roster = Roster(self._account)
         self._fence = Fence(office.client.request, self._account, secrets.token_hex(8))
         self._desk: DirectiveDesk | None = None
+        self._writes: PacedWrites | None = None
+        self._touched: set[str] = set()
+        """Channels that somebody else has changed since the last sweep."""
         self._caught_up: frozenset[str] = frozenset()
         """msgids that were read from history, and may come live too."""
         self.over = False
@@ -124,6 +127,9 @@ class Connection:
                 self._inputs.put_nowait(line)
         elif message.command in ("TAGMSG", "NOTICE") and self._is_to_us(message):
             self._take_signal(message)
+        elif self._writes is not None and (channel := touched(message, self._account)):
+            self._writes.forget(channel)
+            self._touched.add(channel)
 
     def _is_to_us(self, message: Message) -> bool:
         return bool(message.params) and fold(message.params[0]) == fold(self._account)
@@ -177,7 +183,7 @@ class Connection:
     def _hands(self, group: asyncio.TaskGroup) -> Hands:
         office, client = self._office, self._office.client
         feed = self._inputs.put_nowait
-        writes = PacedWrites(client.request, group)
+        writes = self._writes = PacedWrites(client.request, group)
         speech = Speech(client, office.core.line_max_bytes)
         self._desk = DirectiveDesk(client.request, group, feed, office.clock)
         return Hands(
@@ -214,7 +220,8 @@ class Connection:
             found = await spawner.list()
             if self._desk is not None:
                 self._desk.forget_ended(found, asked_at)
-            self._inputs.put_nowait(WorkersListed(found, asked_at))
+            touched, self._touched = frozenset(self._touched), set()
+            self._inputs.put_nowait(WorkersListed(found, asked_at, touched))
             self._inputs.put_nowait(Tick())
             try:
                 async with asyncio.timeout(self._office.sweep_seconds):

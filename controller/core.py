@@ -33,7 +33,7 @@ from controller.escalate import on_unconfirmed
 from controller.intake import Intake, Standing, Whole
 from controller.limits import CoreSettings
 from controller.rebuild import Rebuilt
-from controller.repairs import describe_again, snapshots
+from controller.repairs import describe_again, put_right, snapshots
 from controller.reports import on_directive
 from controller.starting import on_account_taken, on_spawn_failed, on_spawned
 from controller.sweep import start_ready, sweep
@@ -110,9 +110,9 @@ class Core:
         self, input: WorkersListed | Spawned | SpawnFailed | AccountTaken, now: float
     ) -> list[Job]:
         match input:
-            case WorkersListed(found, asked_at):
+            case WorkersListed(found, asked_at, touched):
                 self.world.board.listed(found, asked_at)
-                return sweep(self.world, now)
+                return [*put_right(self.world, touched), *sweep(self.world, now)]
             case Spawned():
                 return on_spawned(self.world, input, now)
             case SpawnFailed():

@@ -68,11 +68,12 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class WorkersListed:
-    """A sweep's view of the engine."""
+    """A sweep's view: it proves nothing about what came after `asked_at` (unix seconds)."""
 
     found: WorkerList
     asked_at: float
-    """Unix seconds when it was asked for: it proves nothing about later starts."""
+    touched: frozenset[str] = frozenset()
+    """Channels whose topic or modes somebody else has changed since the last one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +130,13 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Handled:
-    """The line of this msgid is dealt with: the watermark may pass it.
+    """The line of this msgid is dealt with: the watermark may pass it, to `at` (server time).
 
     An effect, the last of its job; the runner feeds it back as an input.
     """
 
     msgid: str
     at: float
-    """Server time of the line, unix seconds."""
 
 
 Input: TypeAlias = (
@@ -157,10 +157,11 @@ class Publish:
 
 @dataclass(frozen=True, slots=True)
 class MakeChannel:
-    """JOIN, register, STORE-EVENTS none where there is such a thing, modes. Idempotent."""
+    """JOIN, modes (`anew`: also where it is registered), register. Idempotent."""
 
     channel: str
     moderated: bool = False
+    anew: bool = False
 
 
 @dataclass(frozen=True, slots=True)

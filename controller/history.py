@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from controller.effects import Joined, Left, Spoken
 from controller.inputs import is_by, server_time, spoken
 from controller.rebuild import Listed, Need, Snapshot, read_back_to, watermark
-from controller.roster import Roster, who_request
+from controller.rooms import modes_of
+from controller.roster import Roster, is_founder, who_request
 from controller.spawner import Spawner
 from shared.channels import AGENTS, FIREHOSE, TASKS, is_channel, parse_task_channel
 from shared.directives import CONTROL_TAG, REPLY_TAG
@@ -23,6 +24,7 @@ from shared.ircv3.chathistory import targets
 from shared.ircv3.message import Message
 from shared.ircv3.metadata import metadata_list, parse_metadata
 from shared.task import Status
+from shared.task_metadata import Problems, from_metadata
 
 _AT_ONCE = 200
 _DAY_SECONDS = 86_400.0
@@ -46,6 +48,14 @@ class Gathered:
 
 
 @dataclass(frozen=True, slots=True)
+class _Look:
+    """What is found in one channel."""
+
+    row: Listed
+    present: tuple[Joined | Left, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class HistoryReader:
     """Over one connection."""
 
@@ -63,15 +73,19 @@ class HistoryReader:
         people = await self._who_spoke_to_us(since)  # before our JOINs make all channels targets
         await _each(channels, self._join)
         metadata = await self._metadata([TASKS, AGENTS, *channels])
-        open_channels = [c for c in channels if metadata[c].get("status") != Status.ARCHIVED]
-        records = await self._records(read_back_to(metadata, self.clock()))
+        back_to = read_back_to(metadata, self.clock())
+        records = await self._records(back_to)
         asked_at = self.clock()
         workers = await self.spawner.list()
-        present = await _each(open_channels, lambda c: self._present(c, roster))
+        rows = [row for row in listed if not _was_archived(metadata[row.channel], back_to)]
+        looks = await _each(rows, lambda row: self._look(row, roster))
+        seen = {look.row.channel: look.row for look in looks}
         lines = await self._missed(since, [TASKS, *channels, *people])
         answered = {m.tags[REPLY_TAG] for m in lines if self._is_answer(m)}
-        snapshot = Snapshot(listed, metadata, records, workers, asked_at, frozenset(answered))
-        return Gathered(snapshot, tuple(i for found in present for i in found), self._said(lines))
+        rooms = tuple(seen.get(row.channel, row) for row in listed)
+        snapshot = Snapshot(rooms, metadata, records, workers, asked_at, frozenset(answered))
+        present = tuple(change for look in looks for change in look.present)
+        return Gathered(snapshot, present, self._said(lines))
 
     async def description_posts(self, need: Need) -> tuple[list[Message], Message | None]:
         """Our own lines in the channel, and the command that its description came from.
@@ -126,9 +140,13 @@ class HistoryReader:
                     continue
         return tuple(records)
 
-    async def _present(self, channel: str, roster: Roster) -> list[Joined | Left]:
-        reply = await self.client.request(who_request(channel), timeout=30.0)
-        return [found for message in reply.messages for found in roster.feed(message)]
+    async def _look(self, row: Listed, roster: Roster) -> _Look:
+        """Who is there, and how it is set up."""
+        who = await self.client.request(who_request(row.channel), timeout=30.0)
+        modes = frozenset(await modes_of(self.client.request, row.channel))
+        registered = is_founder(self.client.nick, who.messages)
+        present = tuple(change for message in who.messages for change in roster.feed(message))
+        return _Look(replace(row, modes=modes, registered=registered), present)
 
     def _missed_since(self, tasks: Mapping[str, str]) -> float:
         since = watermark(tasks, self.clock()) or self.clock() - self.first_look_seconds
@@ -163,6 +181,14 @@ class HistoryReader:
         now = self.clock()
         heard = [spoken(message, self.account, now, live=False) for message in lines]
         return tuple(line for line in heard if line is not None)
+
+
+def _was_archived(values: Mapping[str, str], since: float) -> bool:
+    """Before that time: such a channel is left as it is."""
+    if values.get("status") != Status.ARCHIVED:
+        return False
+    times = from_metadata("", values, "", Problems()).times
+    return times.entered.get(Status.ARCHIVED, -1) < since
 
 
 def _refuse(reply: Reply) -> None:

@@ -6,6 +6,7 @@ import json
 from datetime import UTC, datetime
 
 from controller.effects import Spoken, Telemetry
+from controller.write_schedule import STANDARD_MODES
 from shared.channels import is_channel
 from shared.directives import CONTROL_TAG, TOOL_TAG
 from shared.ircv3.casemap import fold
@@ -14,6 +15,7 @@ from shared.ircv3.message import Message
 from shared.ircv3.split import strip_formatting
 
 _STATUS_PREFIXES = "~&@%+"
+_KEPT_MODES = STANDARD_MODES | {"M"}
 _CTCP = "\x01"
 
 
@@ -60,6 +62,14 @@ def spoken(message: Message, own_account: str, now: float, *, live: bool = True)
         live=live,
         tags=message.tags,
     )
+
+
+def touched(message: Message, own_nick: str) -> str | None:
+    """The channel, if somebody else changes what is ours to keep of it: its topic or modes."""
+    if fold(message.nick) == fold(own_nick) or len(message.params) < 2:
+        return None
+    ours = message.command == "MODE" and _KEPT_MODES & set(message.params[1])
+    return message.params[0] if ours or message.command == "TOPIC" else None
 
 
 def telemetry(message: Message) -> Telemetry | None:

@@ -36,10 +36,13 @@ _NUMBER_BOUND = 1e12
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A row of LIST."""
+    """A row of LIST, and how the channel is set up."""
 
     channel: str
     topic: str
+    modes: frozenset[str] | None = None
+    """Letters that are set; None = nobody asked, as it was archived long ago."""
+    registered: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +192,8 @@ def _read(row: Listed, values: Mapping[str, str], found: Problems) -> tuple[Task
         text = ""
     task = replace(task, description=text, title=task.title or title_from(text))
     known = task if "status" in values else None
-    return task, OnServer(row.topic, known, bool(text), not unreadable)
+    whole, readable = bool(text), not unreadable
+    return task, OnServer(row.topic, known, whole, readable, row.modes, row.registered)
 
 
 def _drop_gone(board: Board, listed: Collection[Folded], found: Problems) -> None:

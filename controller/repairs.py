@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from controller.board import Board
@@ -20,6 +20,7 @@ from controller.limits import CoreSettings
 from controller.redo import Redone
 from controller.transition import Told, event, question_of, second_event
 from controller.world import World
+from controller.write_schedule import STANDARD_MODES
 from shared import description
 from shared.channels import TASKS
 from shared.ircv3.casemap import Folded, fold
@@ -38,6 +39,9 @@ class OnServer:
     """The description's pieces are all there and fit."""
     readable: bool
     """False: a value is none of ours, and nothing is written over it."""
+    modes: frozenset[str] | None = None
+    """Letters that are set; None = unknown, and left alone."""
+    registered: bool = True
 
 
 def drift(
@@ -48,17 +52,40 @@ def drift(
         was = on_server.get(fold(task.channel))
         if not task.requester or (was is not None and not was.readable):
             continue
-        effects: list[Effect] = [] if was is not None else [MakeChannel(task.channel)]
+        effects = _channel(task.channel, was)
         before = was.task if was is not None else None
         written = {} if before == task else changes(before, task)
         if written:
             effects.append(SetMetadata(task.channel, written))
         if was is None or was.topic != task.topic:
             effects.append(SetTopic(task.channel, task.topic))
-        if "status" in written and settings.blocked_moderated:
-            effects.append(SetModerated(task.channel, task.status is Status.BLOCKED))
+        modes = was.modes if was is not None else STANDARD_MODES
+        if settings.blocked_moderated and modes is not None:
+            blocked = task.status is Status.BLOCKED
+            effects += [SetModerated(task.channel, blocked)] if ("M" in modes) != blocked else []
         if effects:
             yield Job(task.channel, tuple(effects))
+
+
+def _channel(channel: str, was: OnServer | None) -> list[Effect]:
+    """Registered, with its standard modes."""
+    if was is None:
+        return [MakeChannel(channel)]
+    bare = was.modes is not None and not was.modes >= STANDARD_MODES
+    return [MakeChannel(channel, anew=True)] if bare or not was.registered else []
+
+
+def put_right(world: World, touched: Iterable[str]) -> list[Job]:
+    """Channels that somebody else has changed: as they must be, whatever was done to them."""
+    found = (world.board.get(channel) for channel in sorted(touched))
+    tasks = [task for task in found if task is not None and task.requester]
+    return [Job(task.channel, _all_of_it(world.settings, task)) for task in tasks]
+
+
+def _all_of_it(settings: CoreSettings, task: Task) -> tuple[Effect, ...]:
+    blocked = task.status is Status.BLOCKED
+    moderated = (SetModerated(task.channel, blocked),) if settings.blocked_moderated else ()
+    return (MakeChannel(task.channel, anew=True), SetTopic(task.channel, task.topic), *moderated)
 
 
 def untold(board: Board, redone: Redone) -> Iterator[Job]:

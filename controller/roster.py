@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from controller.effects import Joined, Left
@@ -35,7 +36,7 @@ class Roster:
                 return self._rename(message.nick, new_nick)
             case "ACCOUNT", (account, *_):
                 return self._log_in(message.nick, account)
-            case "354", (_, _, channel, nick, account, *_) if fold(nick) != self._own:
+            case "354", (_, _, channel, nick, _, account, *_) if fold(nick) != self._own:
                 return [replace(self._enter(channel, nick, account), live=False)]
             case _:
                 return []
@@ -71,5 +72,16 @@ class Roster:
 
 
 def who_request(channel: str) -> Message:
-    """`WHO #c %tcna,7`: answered by `354 <us> 7 #c <nick> <account or 0>` for each, then 315."""
-    return Message("WHO", (channel, "%tcna,7"))
+    """`WHO #c %tcnfa,7`: `354 <us> 7 #c <nick> <flags> <account or 0>` for each, then 315."""
+    return Message("WHO", (channel, "%tcnfa,7"))
+
+
+def is_founder(own_nick: str, reply: Iterable[Message]) -> bool:
+    """Whether the answer to `who_request` shows us as the founder: the channel is registered."""
+    return any(
+        message.command == "354"
+        and len(message.params) > 4
+        and fold(message.params[3]) == fold(own_nick)
+        and "~" in message.params[4]
+        for message in reply
+    )

@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 _STATE = (fx.Publish, fx.MakeChannel, fx.SetMetadata, fx.SetTopic, fx.SetModerated)
 
 Gap: TypeAlias = Callable[[fx.Job, int], Awaitable[None]]
-"""Awaited before each effect of a job and after the last, with how many are done.
+"""Awaited before each effect of a job with how many are done, and with all when it is over.
 
 The place where a crash test ends us: every gap can be tried.
 """
@@ -78,7 +78,9 @@ class Runner:
     async def _run(self, name: str) -> None:
         lane = self._lanes[name]
         while lane:
-            await JobRun(self._hands, lane[0]).run()
+            job = lane[0]
+            await JobRun(self._hands, job).run()
+            await self._hands.gap(job, len(job.effects))
             lane.popleft()
         del self._lanes[name]
 
@@ -109,7 +111,6 @@ class JobRun:
                 if isinstance(effect, _STATE):
                     await self._hands.amends.make(str(error))
                 return
-        await self._hands.gap(self._job, len(self._job.effects))
 
     async def _carry_out(self, effect: fx.Effect) -> None:
         match effect:
@@ -136,8 +137,8 @@ class JobRun:
         match effect:
             case fx.Publish(event):
                 await self._hands.log.publish(event)
-            case fx.MakeChannel(channel, moderated):
-                await self._hands.rooms.make(channel, moderated=moderated)
+            case fx.MakeChannel(channel, moderated, anew):
+                await self._hands.rooms.make(channel, moderated=moderated, anew=anew)
             case fx.SetMetadata(channel, values):
                 writes = [metadata_write(channel, key, value) for key, value in values.items()]
                 await self._write(channel, writes)

@@ -12,6 +12,8 @@ from shared.ircv3.message import Message
 from shared.ircv3.metadata import metadata_set
 
 PAUSE_SECONDS = 0.05
+STANDARD_MODES = frozenset("nt")
+"""Of every channel of ours: no outsiders' lines, topic by operators only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,10 @@ class WriteSchedule:
     def note(self, write: Write) -> None:
         """Remember what was read from the server, or set by us."""
         self._stands[write.key] = write.message
+
+    def forget(self) -> None:
+        """Somebody else has changed the channel: what stood there may not stand any more."""
+        self._stands.clear()
 
     def skipped(self) -> None:
         """The write that was taken needed no sending."""

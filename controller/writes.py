@@ -40,6 +40,10 @@ class PacedWrites:
         """What is already so on the server."""
         self._lane(channel).schedule.note(write)
 
+    def forget(self, channel: str) -> None:
+        """Somebody else has changed it."""
+        self._lane(channel).schedule.forget()
+
     def _lane(self, channel: str) -> _Lane:
         return self._lanes.setdefault(fold(channel), _Lane())
 

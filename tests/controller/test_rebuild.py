@@ -8,6 +8,7 @@ import pytest
 from controller.core import Core
 from controller.effects import (
     DescriptionRead,
+    Effect,
     Job,
     MakeChannel,
     MintAccount,
@@ -75,13 +76,14 @@ def read(
     workers: WorkerList = NO_WORKERS,
     **overrides: Any,
 ) -> Rebuilt:
-    """`overrides` = channel metadata by channel, and `topics`, `tasks` for #tasks."""
+    """`overrides` = channel metadata by channel, `topics`, `modes`, `control` for #tasks."""
     topics = overrides.pop("topics", {t.channel: t.topic for t in tasks})
     metadata = {t.channel: stored(t) for t in tasks}
     known = {"next_task": str(max((t.number for t in tasks), default=0) + 1)}
     metadata |= {"#tasks": known | overrides.pop("control", {}), "#agents": POOL}
     metadata |= overrides.pop("metadata", {})
-    listed = tuple(Listed(channel, topic) for channel, topic in topics.items())
+    modes = overrides.pop("modes", dict.fromkeys(topics, frozenset("nt")))
+    listed = tuple(Listed(c, topic, modes.get(c)) for c, topic in topics.items())
     return rebuild(Snapshot(listed, metadata, records, workers, NOW), SETTINGS, NOW)
 
 
@@ -95,6 +97,29 @@ def test_a_board_that_was_written_whole_needs_nothing() -> None:
     assert only_task(rebuilt) == TASK
     assert (rebuilt.needs, rebuilt.problems, rebuilt.repairs) == ((), (), ())
     assert rebuilt.board.pool.lists("hal-9000")
+
+
+@pytest.mark.parametrize(
+    ("status", "modes", "repaired"),
+    [
+        (Status.READY, "nt", ()),
+        (Status.READY, "Cntx", ()),
+        (Status.READY, "n", (MakeChannel("#task-1", anew=True),)),
+        (Status.READY, "ntM", (SetModerated("#task-1", False),)),
+        (Status.BLOCKED, "nt", (SetModerated("#task-1", True),)),
+        (Status.BLOCKED, "M", (MakeChannel("#task-1", anew=True),)),
+    ],
+)
+def test_modes_that_somebody_or_a_crash_has_changed_are_set_again(
+    status: Status, modes: str, repaired: tuple[Effect, ...]
+) -> None:
+    task = replace(TASK, status=status, reason="turns" if status is Status.BLOCKED else None)
+    rebuilt = read(task, modes={"#task-1": frozenset(modes)})
+    assert effects(rebuilt.repairs) == list(repaired)
+
+
+def test_an_archived_channel_that_nobody_asked_about_is_left_alone() -> None:
+    assert read(replace(TASK, status=Status.ARCHIVED), modes={}).repairs == ()
 
 
 def test_the_log_wins_where_its_rev_is_higher() -> None:
