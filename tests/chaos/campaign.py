@@ -57,7 +57,8 @@ async def carry_out(plan: Plan, binary: Path, root: Path) -> Outcome:
     """Play, strike, wait for rest, judge."""
     loop = asyncio.get_running_loop()
     started = loop.time()
-    async with parts_running(binary, root, plan.program) as parts:
+    small_disk = Fault.DISK_FULL in plan.faults
+    async with parts_running(binary, root, plan.program, small_disk=small_disk) as parts:
         watch = Watch(parts.address)
         people = {
             name: Person.of(name, await parts.add_account(name), parts.address, watch)

@@ -39,6 +39,8 @@ class Fault(StrEnum):
     WORKER_FROZEN = "worker frozen"
     CUT = "connections cut"
     DELAYED = "network held"
+    DISK_FULL = "disk full"
+    """ergo echoes and stores nothing; needs the right to mount a small file system for it."""
 
 
 class Moment(StrEnum):
@@ -130,6 +132,8 @@ class Striker:
                 parts.proxy.cut()
             case Fault.DELAYED:
                 await parts.proxy.hold(self.rng.uniform(0.3, 3.0))
+            case Fault.DISK_FULL:
+                await parts.disk.fill(self.rng.uniform(2.0, 5.0))
             case Fault.WORKER_KILLED | Fault.WORKER_FROZEN:
                 return await self._hit_worker(fault)
         return self._answered

@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from controller.local.workers import end_workers
 from controller.ops.accounts import set_password
 from controller.ops.oper_session import OperAddress, oper_session
 from controller.spawner.locks import LockState, TaskLock
+from tests.chaos.disk import Disk, small_file_system
 from tests.chaos.proxy import Proxy
 
 PROGRAM = (sys.executable, "-m", "controller", "run")
@@ -50,6 +51,8 @@ class Parts:
     controller: ControllerProcess
     credentials: Credentials
     env: Mapping[str, str] = field(repr=False)
+    disk: Disk
+    """Under ergo."""
     starts: dict[str, int] = field(default_factory=dict)
     """How often each part was started again."""
 
@@ -102,17 +105,31 @@ class _Beside(Home):
 
 @asynccontextmanager
 async def parts_running(
-    binary: Path, root: Path, program: tuple[str, ...] = PROGRAM, **settings: str
+    binary: Path,
+    root: Path,
+    program: tuple[str, ...] = PROGRAM,
+    settings: Mapping[str, str] = SETTINGS,
+    *,
+    small_disk: bool = False,
 ) -> AsyncIterator[Parts]:
     """All of them up, on private ports below `root`; ended with everything that they started."""
     home = Home(root)
     home.prepare()
+    with small_file_system(home.ergo) if small_disk else nullcontext():
+        async with _running(binary, home, program, settings) as parts:
+            yield parts
+
+
+@asynccontextmanager
+async def _running(
+    binary: Path, home: Home, program: tuple[str, ...], settings: Mapping[str, str]
+) -> AsyncIterator[Parts]:
     credentials = home.credentials_or_new()
     ergo = ErgoProcess(ErgoLaunch(binary, home, free_port(), credentials.oper))
     proxy = Proxy(LOOPBACK, free_port(), ergo.launch.port)
-    env = _environment(home, proxy.port, credentials) | settings
+    env = _environment(home, proxy.port, credentials) | dict(settings)
     controller = ControllerProcess(program, home, env)
-    parts = Parts(home, ergo, proxy, controller, credentials, env)
+    parts = Parts(home, ergo, proxy, controller, credentials, env, Disk(home.ergo))
     try:
         await ergo.start()
         async with proxy.running():
@@ -131,7 +148,6 @@ def _environment(home: Home, port: int, credentials: Credentials) -> dict[str, s
     bare = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "LANG")}
     return {
         **bare,
-        **SETTINGS,
         "ERGONAUT_HOME": str(home.root),
         "IRC_HOST": LOOPBACK,
         "IRC_PORT": str(port),

@@ -141,4 +141,7 @@ other faults at other moments. The same seed gives the same script and the same 
 moments follow what the machine does. A still shorter form runs with `make test-slow`, and with it
 three controllers with a bug put in on purpose (`tests/chaos/mutants.py`): log after METADATA,
 watermark before handling, no fence. Each must fail its scene.
+
+`CHAOS_FAULTS="disk full"` fills the disk under ergo, which then echoes every line and stores none.
+It needs the right to mount a small file system, so it comes only where it is named.
 """

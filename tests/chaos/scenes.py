@@ -14,7 +14,7 @@ from controller.errors import AnotherController
 from shared.channels import FIREHOSE, TASKS
 from shared.ircv3.message import Message
 from tests.chaos.evidence import Evidence, gather
-from tests.chaos.parts import PROGRAM, Parts, parts_running
+from tests.chaos.parts import PROGRAM, SETTINGS, Parts, parts_running
 from tests.chaos.people import Person
 from tests.chaos.script import OWNERS
 from tests.chaos.verdict import Verdict, judge
@@ -67,7 +67,7 @@ async def scene(
     binary: Path, root: Path, program: tuple[str, ...] = PROGRAM, **settings: str
 ) -> AsyncIterator[Scene]:
     """Nothing is started again here but what the scene starts."""
-    async with parts_running(binary, root, program, **settings) as parts:
+    async with parts_running(binary, root, program, {**SETTINGS, **settings}) as parts:
         watch = Watch(parts.address)
         name = OWNERS[0]
         alice = Person.of(name, await parts.add_account(name), parts.address, watch)
