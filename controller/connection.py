@@ -37,6 +37,7 @@ from controller.start_checks import (
     require_oper_rights,
     require_service_rights,
 )
+from controller.unproven import Unproven
 from controller.write_schedule import topic_write
 from controller.writes import PacedWrites
 from shared.channels import AGENTS, FIREHOSE, TASKS
@@ -71,6 +72,7 @@ class Office:
     clock: Callable[[], float]
     """Unix seconds."""
     event_ids: Iterator[int]
+    unproven: Unproven = field(default_factory=Unproven)
     fresh_starts: FreshStarts = field(default_factory=FreshStarts)
     gap: Gap = go_on
 
@@ -163,7 +165,7 @@ class Connection:
         deciding.begin()
         await self._catch_up(deciding, gathered, rebuilt, reader)
         _log.info("at work as %s, with %d tasks", self._account, len(rebuilt.board))
-        group.create_task(self._sweep())
+        group.create_task(self._sweep(hands.log))
         when_ready()
         await deciding.run(self._inputs)
 
@@ -189,7 +191,7 @@ class Connection:
         return Hands(
             client=client,
             writes=writes,
-            log=FirehoseLog(client.request, office.event_ids, office.clock),
+            log=FirehoseLog(client.request, office.event_ids, office.clock, office.unproven),
             rooms=Rooms(client.request, writes),
             speech=speech,
             desk=self._desk,
@@ -212,16 +214,17 @@ class Connection:
         for line in gathered.missed:
             deciding.decide(line)
 
-    async def _sweep(self) -> None:
+    async def _sweep(self, log: FirehoseLog) -> None:
         """Look at the workers now and then, and whenever the engine says that something changed."""
         spawner = self._office.spawner
         while True:
+            log_lost = not await log.prove(self._office.client)
             asked_at = self._office.clock()
             found = await spawner.list()
             if self._desk is not None:
                 self._desk.forget_ended(found, asked_at)
             touched, self._touched = frozenset(self._touched), set()
-            self._inputs.put_nowait(WorkersListed(found, asked_at, touched))
+            self._inputs.put_nowait(WorkersListed(found, asked_at, touched, log_lost))
             self._inputs.put_nowait(Tick())
             try:
                 async with asyncio.timeout(self._office.sweep_seconds):

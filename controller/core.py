@@ -32,6 +32,7 @@ from controller.effects import (
 from controller.escalate import on_unconfirmed
 from controller.intake import Intake, Standing, Whole
 from controller.limits import CoreSettings
+from controller.log_loss import log_turns
 from controller.rebuild import Rebuilt
 from controller.repairs import describe_again, put_right, snapshots
 from controller.reports import on_directive
@@ -72,7 +73,7 @@ class Core:
         """Decide. `now` in unix seconds."""
         jobs = self._decide(input, now)
         self._synced |= isinstance(input, WorkersListed)
-        if self._synced:
+        if self._synced and not self.world.log_lost:
             jobs += start_ready(self.world, now)
         for job in jobs:
             for effect in job.effects:
@@ -110,9 +111,8 @@ class Core:
         self, input: WorkersListed | Spawned | SpawnFailed | AccountTaken, now: float
     ) -> list[Job]:
         match input:
-            case WorkersListed(found, asked_at, touched):
-                self.world.board.listed(found, asked_at)
-                return [*put_right(self.world, touched), *sweep(self.world, now)]
+            case WorkersListed():
+                return self._swept(input, now)
             case Spawned():
                 return on_spawned(self.world, input, now)
             case SpawnFailed():
@@ -121,6 +121,12 @@ class Core:
                 return on_account_taken(self.world, input, now)
             case _:
                 assert_never(input)
+
+    def _swept(self, seen: WorkersListed, now: float) -> list[Job]:
+        """Nothing is decided on a log that keeps nothing."""
+        self.world.board.listed(seen.found, seen.asked_at)
+        jobs = log_turns(self.world, lost=seen.log_lost) + put_right(self.world, seen.touched)
+        return jobs if seen.log_lost else jobs + sweep(self.world, now)
 
     # Lines
 
@@ -165,7 +171,8 @@ class Core:
         jobs = [job for whole in self._intake.flush(now) for job in self._whole(whole, now)]
         opened = any(isinstance(e, Handled) for job in jobs for e in job.effects)
         bound = self.world.board.oldest_unheard()
-        watermark = None if opened else self._intake.pass_watermark(bound)
+        waits = opened or self.world.log_lost
+        watermark = None if waits else self._intake.pass_watermark(bound)
         if watermark is not None:
             write = SetMetadata(TASKS, {"watermark": f"{watermark:.3f}"})
             jobs.append(Job(TASKS, (write,)))

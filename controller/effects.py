@@ -74,6 +74,8 @@ class WorkersListed:
     asked_at: float
     touched: frozenset[str] = frozenset()
     """Channels whose topic or modes somebody else has changed since the last one."""
+    log_lost: bool = False
+    """Events of ours were echoed and are not in the history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +98,8 @@ class SpawnFailed:
 
 @dataclass(frozen=True, slots=True)
 class AccountTaken:
-    """MintAccount found that a name that we never listed exists: it is a person's.
-
-    The rest of that job is dropped; the core picks another name for the same attempt.
-    """
+    """MintAccount found that a name that we never listed exists: it is a person's. The rest of
+    that job is dropped; the core picks another name for the same attempt."""
 
     channel: str
     attempt: int

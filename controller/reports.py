@@ -60,6 +60,8 @@ def on_directive(world: World, line: Spoken, now: float) -> list[Job]:
     live = world.board.live(task.channel)
     if report.tag.attempt != task.run.attempt:
         return [_refuse(report, f"attempt {report.tag.attempt} is over")] if line.live else []
+    if world.log_lost and seq > live.inbox.highest:
+        return []  # it repeats until that is over
     if not live.inbox.take(seq):
         return [_once_more(live, report)] if line.live else []
     done = _carry_out(world, report, parse_from_worker(line.text), now)

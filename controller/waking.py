@@ -9,6 +9,7 @@ from controller.commands.request import Role, role_of
 from controller.effects import Handled, Job, Say, Spoken
 from controller.intake import Standing
 from controller.lifecycle import WORDS, Along, By, Refusal, apply, at_the_front
+from controller.log_loss import CAUSE
 from controller.texts import BOUNDS, unping
 from controller.transition import Told, direct, move, moved_last
 from controller.world import World
@@ -62,6 +63,8 @@ def on_plain(world: World, heard: Heard, now: float) -> list[Job]:
         return []
     if _is_older(task, line):
         return []
+    if _wakes(world, task, role) and world.log_lost:
+        return [_not_now(task, line)]
     if _wakes(world, task, role):
         return [_woken(world, task, line, now)]
     return _hint(world, task, line, role, now)
@@ -109,6 +112,12 @@ def _woken(world: World, task: Task, line: Spoken, now: float) -> Job:
     effects = move(world, moved, told, now)
     said = Say(task.channel, (_words(task, moved.task, line),), notice=True)
     return Job(task.channel, (*effects, said, Handled(line.msgid, line.at)))
+
+
+def _not_now(task: Task, line: Spoken) -> Job:
+    """It is not in the history either: nobody would find it later."""
+    text = f"{line.nick}: {CAUSE}; please say that again later"
+    return Job(task.channel, (Say(task.channel, (text,)),))
 
 
 def _words(old: Task, task: Task, line: Spoken) -> str:

@@ -16,3 +16,5 @@ class World:
     board: Board
     pages: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     """(place, nick) -> the rest of that person's last long answer."""
+    log_lost: bool = False
+    """The server echoes our events and stores none of them."""

@@ -19,6 +19,7 @@ from controller.commands.request import (
 )
 from controller.commands.table import COMMANDS
 from controller.effects import Answer, Direct, Handled, Job, Say, Spoken
+from controller.log_loss import CAUSE
 from controller.texts import unping, unpinged
 from controller.world import World
 from shared.channels import TASKS, is_channel
@@ -106,6 +107,8 @@ def _denied(request: Request) -> Outcome | None:
         return refused(misplaced)
     if request.role < needed:
         return refused(_missing_right(request, needed))
+    if needed > Role.ANYONE and request.world.log_lost:
+        return refused(f"{CAUSE}; nothing was done, please try again later")
     fewest, most = request.command.arity
     count = len(request.words)
     if count < fewest or (most is not None and count > most):
