@@ -16,15 +16,19 @@ from shared.ircv3.message import Message
 from shared.worker_env import WorkerSecrets
 from tests.support.ergo_server import ErgoServer
 from tests.support.messages_api import KEY, Answer, messages_api
+from tests.support.until import until
 from tests.support.worker_stage import Stage, stage
 
 QUESTION = "ask Which name?"
 LONG = "run sleep 30"
 
 
+def transcript_lines(room: Stage) -> list[str]:
+    return (Path(room.env.state) / "transcript.jsonl").read_text().splitlines()
+
+
 def first_user_message(room: Stage) -> str:
-    lines = (Path(room.env.state) / "transcript.jsonl").read_text().splitlines()
-    return str(json.loads(lines[1])["text"])
+    return str(json.loads(transcript_lines(room)[1])["text"])
 
 
 def runs(command: bytes) -> bool:
@@ -153,6 +157,7 @@ async def test_a_second_attempt_goes_on_with_the_transcript_or_else_with_memory(
         await room.start_worker(attempt=3, state=str(tmp_path / "other"))
         await room.alice.until(room.is_said("[status] in_progress"), place)
         room.env = replace(room.env, state=str(tmp_path / "other"))
+        await until(lambda: len(transcript_lines(room)) > 1)
         memory = first_user_message(room).partition(f"What was said in {room.channel} before")[2]
         assert "Ada" in memory
         assert "## Summary" in memory
