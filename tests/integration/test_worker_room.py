@@ -27,7 +27,9 @@ def transcript_lines(room: Stage) -> list[str]:
     return (Path(room.env.state) / "transcript.jsonl").read_text().splitlines()
 
 
-def first_user_message(room: Stage) -> str:
+async def first_user_message(room: Stage) -> str:
+    """The heartbeat of its turn may be heard before it is written."""
+    await until(lambda: len(transcript_lines(room)) > 1)
     return str(json.loads(transcript_lines(room)[1])["text"])
 
 
@@ -132,7 +134,7 @@ async def test_notes_are_told_and_a_description_is_read_from_the_room(
         await room.alice.say(room.channel, "!ready")
         await room.start_worker(task_description="")
         await room.alice.until(room.is_said("[status] in_progress"))
-        assert first_user_message(room) == (
+        assert await first_user_message(room) == (
             f"Task {room.channel}: Write a greeting\n\n{description}\n\n"
             f"Notes said in {room.channel} before you came:\n\nthe style guide is in docs"
         )
@@ -157,8 +159,8 @@ async def test_a_second_attempt_goes_on_with_the_transcript_or_else_with_memory(
         await room.start_worker(attempt=3, state=str(tmp_path / "other"))
         await room.alice.until(room.is_said("[status] in_progress"), place)
         room.env = replace(room.env, state=str(tmp_path / "other"))
-        await until(lambda: len(transcript_lines(room)) > 1)
-        memory = first_user_message(room).partition(f"What was said in {room.channel} before")[2]
+        first = await first_user_message(room)
+        memory = first.partition(f"What was said in {room.channel} before")[2]
         assert "Ada" in memory
         assert "## Summary" in memory
         assert "[status]" not in memory
