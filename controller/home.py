@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import secrets
+import string
 import tempfile
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 DEFAULT_HOME = ".ergonaut"
 PRIVATE_FOLDER = 0o700
+_PASSWORD_CHARACTERS = string.ascii_letters + string.digits
+_PASSWORD_LENGTH = 20
 
 
 @dataclass(frozen=True)
@@ -39,8 +42,8 @@ class Credentials:
 
 
 def new_password() -> str:
-    """Letters, digits, `-` and `_`: no client or shell stumbles over them."""
-    return secrets.token_urlsafe(15)
+    """Letters and digits alone: irssi takes a leading `-` for an option."""
+    return "".join(secrets.choice(_PASSWORD_CHARACTERS) for _ in range(_PASSWORD_LENGTH))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from controller.errors import LocalError
-from controller.home import Home, home_from, write_atomically
+from controller.home import Home, home_from, new_password, write_atomically
 
 
 @pytest.fixture
@@ -31,6 +31,10 @@ def test_credentials_are_made_once(home: Home) -> None:
     assert home.credentials_or_new() == first
     assert len({first.controller, first.oper, first.you}) == 3
     assert stat.S_IMODE(home.credentials_file.stat().st_mode) == 0o600
+
+
+def test_a_password_is_letters_and_digits_and_so_never_looks_like_an_option() -> None:
+    assert all(new_password().isalnum() for _ in range(100))
 
 
 def test_credentials_do_not_show_in_a_traceback(home: Home) -> None:
