@@ -8,7 +8,7 @@ def connect_help(host: str, port: int, account: str, password: str) -> str:
     return f"""\
 Your account is {account}, its password {password} (a maintainer: every command is allowed).
 
-WeeChat (leave -notls out before version 4):
+WeeChat:
   /server add ergonaut {host}/{port} -notls -nicks={account} -autojoin=#tasks
   /set irc.server.ergonaut.sasl_username {account}
   /set irc.server.ergonaut.sasl_password {password}

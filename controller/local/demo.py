@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from controller.errors import ControllerError
 from controller.home import Home
+from controller.local.bubblewrap import bubblewrap_works
 from controller.local.demo_story import FILES, LIVE, REHEARSAL, Story
 from controller.local.ending import signals_interrupt, until_signalled
 from controller.local.ergo_binary import find_or_build, say_on_stderr
@@ -23,8 +23,6 @@ from controller.settings import Settings
 from shared.irc_client import ClientConfig, Connected, IrcClient
 
 INTERRUPTED = 130
-_PROBE = ("bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--", "true")
-_PROBE_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +69,10 @@ def run_demo(settings: Settings, env: Mapping[str, str]) -> int:
 
 def _sandbox(settings: Settings) -> dict[str, str]:
     """The demo alone goes on without a sandbox: its home and its task are its own."""
-    if settings.sandbox == "none" or _bubblewrap_works():
+    if settings.sandbox == "none" or bubblewrap_works():
         return {}
     say("bubblewrap is not usable here: this demo runs its tools without a sandbox (SANDBOX=none)")
     return {"SANDBOX": "none"}
-
-
-def _bubblewrap_works() -> bool:
-    try:
-        done = subprocess.run(_PROBE, capture_output=True, timeout=_PROBE_SECONDS, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return done.returncode == 0
 
 
 async def _play(launch: LocalLaunch, model: str) -> Outcome:

@@ -139,7 +139,9 @@ def require_free_port(host: str, port: int) -> None:
             probe.bind((host, port))
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
-                raise LocalError(f"cannot listen on {host}:{port}: {error.strerror}") from error
+                raise LocalError(
+                    f"cannot listen on {host}:{port} ({error.strerror}); set another IRC_PORT"
+                ) from error
             raise LocalError(
                 f"port {port} on {host} is taken; set IRC_PORT to another one"
             ) from error

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from controller.errors import ControllerError
 from controller.home import Home
+from controller.local.bubblewrap import bubblewrap_works
 from controller.local.connect_help import connect_help
 from controller.local.ending import signals_interrupt, until_signalled
 from controller.local.ergo_binary import find_or_build, say_on_stderr
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from controller.settings import Settings
+
+NO_SANDBOX = """\
+bubblewrap (bwrap) is not usable here, so workers will refuse to start: install it, or start again
+with SANDBOX=none to run their tools unprotected
+"""
 
 
 def run_local(
@@ -39,6 +45,8 @@ def run_local(
                 maintainers=settings.maintainers,
                 controller_program=controller_program,
             )
+            if settings.sandbox != "none" and not bubblewrap_works():
+                say(NO_SANDBOX)
             asyncio.run(_live_until_signalled(launch, settings.agent_model))
     except ControllerError as error:
         sys.stderr.write(f"{error}\n")
