@@ -147,5 +147,7 @@ def _session_config(env: WorkerEnv) -> SessionConfig:
 
 def _starting(env: WorkerEnv, title: str) -> str:
     attempt = f", attempt {env.attempt}" if env.attempt > 1 else ""
-    kind = " (a rehearsal: no model is asked)" if env.model == preparation.REHEARSAL else ""
-    return f"starting on {env.task_channel}{attempt}{kind}: {title}"
+    rehearsal = ["a rehearsal: no model is asked"] if env.model == preparation.REHEARSAL else []
+    unprotected = ["its tools run without a sandbox"] if env.sandbox == "none" else []
+    remarks = "; ".join(rehearsal + unprotected)
+    return f"starting on {env.task_channel}{attempt}{f' ({remarks})' if remarks else ''}: {title}"

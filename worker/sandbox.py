@@ -90,7 +90,7 @@ def protect_self() -> None:
 def survey(workspace: Path, ergonaut_home: Path | None, environ: Mapping[str, str]) -> Layout:
     """Look where things are on this machine."""
     package = Path(__file__).resolve().parent
-    homes = [environ.get("HOME"), pwd.getpwuid(os.getuid()).pw_dir]
+    homes = [environ.get("HOME"), _home_on_record()]
     # the checkout's default home may hold another instance's passwords
     ours = [ergonaut_home, package.parent / ".ergonaut"]
     prefixes = {Path(sys.prefix), Path(sys.base_prefix), package}
@@ -110,8 +110,8 @@ def choose(setting: Literal["auto", "none"], probed: ProbeResult) -> Sandbox:
     if not probed.problem:
         return Bubblewrap(probed.program)
     return Refused(
-        f"no sandbox for tools: {probed.problem}. Make bubblewrap work, or set SANDBOX=none to run"
-        " tools unprotected"
+        f"no sandbox for tools: {probed.problem}. Make bubblewrap work, or start Ergonaut with"
+        " SANDBOX=none to run tools unprotected"
     )
 
 
@@ -184,6 +184,14 @@ async def probe(layout: Layout, environ: Mapping[str, str]) -> ProbeResult:
 def _python(layout: Layout, *args: str) -> tuple[str, ...]:
     # -I: neither the workspace nor the environment can put code of theirs into the host
     return (layout.python, "-X", "utf8", "-I", *args)
+
+
+def _home_on_record() -> str | None:
+    """None for a user id without a name, as containers have it."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return None
 
 
 def _folders(paths: Iterable[str | Path | None]) -> Iterator[Path]:

@@ -25,7 +25,8 @@ async def test_a_task_is_started_asked_about_answered_and_handed_in(
             lambda m: m.tags.get("account") == room.worker and m.command == "PRIVMSG"
         )
         assert first.text == (
-            f"starting on {room.channel} (a rehearsal: no model is asked): Write a greeting"
+            f"starting on {room.channel} (a rehearsal: no model is asked; its tools run without a"
+            " sandbox): Write a greeting"
         )
         question = await alice.until(room.is_said(f"{alice.account}: "))
         assert question.text == f"{alice.account}: Which name?"

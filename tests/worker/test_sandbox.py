@@ -47,7 +47,7 @@ BROKEN = ProbeResult("/usr/bin/bwrap", "bwrap fails here (no namespaces)")
             BROKEN,
             Refused(
                 "no sandbox for tools: bwrap fails here (no namespaces). Make bubblewrap work, or"
-                " set SANDBOX=none to run tools unprotected"
+                " start Ergonaut with SANDBOX=none to run tools unprotected"
             ),
         ),
         ("none", WORKS, NoSandbox()),
@@ -104,6 +104,13 @@ def test_the_survey_hides_homes_and_shows_the_interpreter(tmp_path: Path) -> Non
     assert {home, home / "ergonaut", Path("/tmp")} <= set(layout.hidden)
     assert Path(sys.prefix) in layout.shown
     assert layout.python == sys.executable
+
+
+def test_a_user_id_without_a_name_has_no_home_to_hide(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: 2**31)
+    assert tmp_path / "me" not in survey(tmp_path, None, {}).hidden
 
 
 def test_a_root_folder_as_home_is_not_hidden(tmp_path: Path) -> None:
