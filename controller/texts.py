@@ -70,4 +70,6 @@ def next_step(task: Task) -> str:
         return "a line in plain text grants one more allowance"
     if reason is not None and reason.why is Why.PERMISSION:
         return "!kill ends it"
+    if reason is not None and reason.why is Why.STOPPED:
+        return "a line in plain text or !reopen goes on"
     return "answer here in plain text"

@@ -45,7 +45,7 @@ def _listed(request: Request, wanted: set[Status], *, mine: bool) -> Outcome:
     world = request.world
     found = [t for t in world.board if t.status in wanted and (not mine or _theirs(request, t))]
     if not found:
-        return Outcome(("no such tasks; !new <description> in #tasks makes one",))
+        return Outcome(("no such task is there; !new <description> in #tasks makes one",))
     found.reverse()
     found.sort(key=world.board.last_activity, reverse=True)
     rows = [_row(world, task, request.now) for task in found[:_MOST_ROWS]]
@@ -73,7 +73,7 @@ def status(request: Request) -> Outcome:
     task, now = request.the_task(), request.now
     entered = task.times.entered.get(task.status, task.created)
     lines = [
-        f"{bold(task.channel)} is {state(task)} since {age(now - entered)}: {task.title}",
+        f"{bold(task.channel)} is {state(task)}, for {age(now - entered)} now: {task.title}",
         f"{task.channel}: {_people(task)}, made {age(now - task.created)} ago",
         f"{task.channel}: {_worker(request.world, task, now)}",
         f"{task.channel}: {_numbers(request.world, task)}",
@@ -100,7 +100,7 @@ def _worker(world: World, task: Task, now: float) -> str:
     if run.exited is not None:
         return f"{who}, has left ({run.exited})"
     if live.present_since is not None:
-        return f"{who}, here since {age(now - live.present_since)}"
+        return f"{who}, here for {age(now - live.present_since)}"
     if world.board.proven_gone(task):
         return f"{who}, not running"
     return f"{who}, " + ("starting" if run.joined is None else "alive, not in the channel")
@@ -152,7 +152,7 @@ def explain(command: Command) -> tuple[str, ...]:
     """Usage, what it does, an example, who may."""
     who = ROLE_WORDS[command.role]
     if command.role_with_args is not None:
-        who = f"{who}; with text {ROLE_WORDS[command.role_with_args]}"
+        who = f"{who}; with text, for {ROLE_WORDS[command.role_with_args]}"
     where = f", in {command.scope.value}" if command.scope is not Scope.ANYWHERE else ""
     return (
         f"{bold(command.usage)} - {command.help}",

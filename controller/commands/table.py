@@ -51,7 +51,8 @@ _ROWS = (
     Command(
         "reopen", Scope.TASK, Role.REQUESTER, (0, None),
         "!reopen [note]", "!reopen The second line has six syllables.",
-        "have it reworked; the note goes first", review.reopen, finish=review.reopened,
+        "send it back, or wake it; the worker hears the note first",
+        review.reopen, finish=review.reopened,
     ),
     Command(
         "stop", Scope.TASK, Role.REQUESTER, (0, 0),
@@ -61,7 +62,7 @@ _ROWS = (
     Command(
         "kill", Scope.TASK, Role.REQUESTER, (0, 0),
         "!kill", "!kill",
-        "end the worker", run.kill,
+        "end the worker at once; !reopen starts another", run.kill,
     ),
     Command(
         "archive", Scope.TASK, Role.REQUESTER, (0, 0),

@@ -61,7 +61,7 @@ def test_running_is_said_on_evidence_only() -> None:
     assert worker() == f"{who}, starting"
     story.join("HAL-9000")
     story.now += 90
-    assert worker() == f"{who}, here since 1 min"
+    assert worker() == f"{who}, here for 1 min"
     story.leave("HAL-9000")
     assert worker() == f"{who}, alive, not in the channel"
     story.ended("error")
