@@ -15,7 +15,7 @@ $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Ergonaut needs Python 3.11 or later; set PYTHON=<path of one>")'
 	@$(PYTHON) -m venv $(VENV) || { echo "python3 -m venv failed: install your system's venv package (Debian: python3-venv)" >&2; exit 1; }
 	@echo "installing packages into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
