@@ -16,7 +16,10 @@ PATIENCE_SECONDS = 90.0
 """After that long without what must come, it is lost."""
 AGAIN_SECONDS = 6.0
 """A steering line that only reached the memory of a later worker is said again after that."""
-REFUSALS = ("does nothing to", "has no live worker", "did not work", "needs the right", "expired")
+FULL = "cannot store history"
+REFUSALS = (
+    "does nothing to", "has no live worker", "did not work", "needs the right", "expired", FULL,
+)  # fmt: skip
 
 
 def is_refusal(text: str) -> bool:
@@ -102,8 +105,7 @@ class _Player:
         match act:
             case New(who, text, where):
                 await self._stage.pace.pass_()
-                msgid = await self._answered(who, where, text)
-                self._played.room = self._watch.seen.created[msgid]
+                await self._new(who, text, where)
             case Say(who, text, where, when):
                 await self._stage.pace.pass_()
                 await self._drive(when, who)
@@ -128,13 +130,27 @@ class _Player:
             raise Stalled(f"no answer to {text[:40]!r} in {where}") from None
         return msgid
 
+    async def _new(self, who: str, text: str, where: str) -> None:
+        while True:
+            msgid = await self._answered(who, where, text)
+            if FULL not in self._watch.seen.answers[msgid][0].text:
+                self._played.room = self._watch.seen.created[msgid]
+                return
+            await asyncio.sleep(1.0)
+
     async def _insist(self, who: str, text: str, when: frozenset[Status]) -> None:
         while True:
             await self._drive(when, self._played.story.owner)
             before = self._rev
             msgid = await self._answered(who, self._played.room, text)
-            if not is_refusal(self._watch.seen.answers[msgid][0].text):
+            answer = self._watch.seen.answers[msgid][0].text
+            if not is_refusal(answer):
                 return
+            if FULL in answer:
+                await asyncio.sleep(1.0)
+                continue
+            if "no live worker" in answer:  # a fault was faster than the !kill
+                await self._say(self._played.story.owner, self._played.room, "!reopen once more")
             await self._changed(before)
 
     async def _drive(self, wanted: frozenset[Status], who: str) -> None:
