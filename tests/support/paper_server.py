@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from controller.effects import (
     Effect,
@@ -13,10 +14,19 @@ from controller.effects import (
     SetTopic,
 )
 from controller.limits import CoreSettings
-from controller.rebuild import Listed, Rebuilt, Snapshot, rebuild
+from controller.rebuild import Listed, Rebuilt, Snapshot, read_back_to, rebuild
 from controller.spawner import WorkerList
 from controller.write_schedule import STANDARD_MODES
 from shared.firehose import Record, decode, encode
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What can be lost of a channel when the server dies."""
+
+    channel: str
+    metadata: Mapping[str, str]
+    topic: str | None
 
 
 class PaperServer:
@@ -52,11 +62,28 @@ class PaperServer:
                 case _:
                     pass
 
-    def read(self, settings: CoreSettings, now: float) -> Rebuilt:
+    def copy_of(self, channel: str) -> Held:
+        return Held(channel, dict(self.metadata[channel]), self.topics.get(channel))
+
+    def put_back(self, held: Held) -> None:
+        """As if nothing had been written since."""
+        self.metadata[held.channel] = dict(held.metadata)
+        if held.topic is not None:
+            self.topics[held.channel] = held.topic
+
+    def read(
+        self,
+        settings: CoreSettings,
+        now: float,
+        workers: WorkerList = WorkerList((), complete=False),
+        answered: frozenset[str] = frozenset(),
+    ) -> Rebuilt:
+        """As a controller finds it that starts now."""
         channels = tuple(
             Listed(channel, topic, frozenset(self.modes[channel]))
             for channel, topic in self.topics.items()
         )
-        workers = WorkerList((), complete=False)
-        records = tuple(self.records)
-        return rebuild(Snapshot(channels, self.metadata, records, workers, now), settings, now)
+        since = read_back_to(self.metadata, now)
+        records = tuple(record for record in self.records if record.t >= since)
+        snapshot = Snapshot(channels, self.metadata, records, workers, now, answered)
+        return rebuild(snapshot, settings, now)
