@@ -14,7 +14,8 @@ from controller.local.ergo_process import LOOPBACK, ErgoLaunch, ErgoProcess
 from controller.local.keeper import keep
 from controller.local.workers import end_workers
 from controller.ops.accounts import set_password
-from controller.ops.oper_session import OperAddress, oper_session
+from controller.ops.oper_session import OperAddress, OperError, oper_session
+from shared.channels import TASKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -68,8 +69,8 @@ class LocalSystem:
     async def keep_running(self) -> NoReturn:
         """Start again whatever dies."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(keep(self.ergo, self._say))
-            group.create_task(keep(self.controller, self._say))
+            group.create_task(keep(self.ergo, self._say, self._tell_tasks))
+            group.create_task(keep(self.controller, self._say, self._tell_tasks))
         raise AssertionError("a keeper never returns")
 
     async def stop(self) -> None:
@@ -78,10 +79,21 @@ class LocalSystem:
         await end_workers(self._launch.home.run)
         await self.ergo.stop()
 
+    async def _tell_tasks(self, text: str) -> bool:
+        """Whoever reads #tasks need not see the terminal; False while ergo is away too."""
+        try:
+            async with oper_session(self._address) as session:
+                await session.say(TASKS, text)
+        except OperError:
+            return False
+        return True
+
+    @property
+    def _address(self) -> OperAddress:
+        return OperAddress(LOOPBACK, self._launch.port, self.credentials.oper)
+
     async def _make_accounts(self) -> None:
-        launch = self._launch
-        address = OperAddress(LOOPBACK, launch.port, self.credentials.oper)
-        async with oper_session(address) as session:
+        async with oper_session(self._address) as session:
             await set_password(session, CONTROLLER, self.credentials.controller)
             await set_password(session, PERSON, self.credentials.you)
 

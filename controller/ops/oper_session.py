@@ -44,7 +44,7 @@ class OperAddress:
 
 
 class OperSession:
-    """One connection; `nickserv` is all that it can do."""
+    """One connection; it asks NickServ, and can say something."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -64,6 +64,14 @@ class OperSession:
 
         await self._read_until(collect)
         return tuple(lines)
+
+    async def say(self, channel: str, text: str) -> None:
+        """One line, in a channel that lets nobody speak from outside."""
+        token = secrets.token_hex(6)
+        self._send(Message("JOIN", (channel,)))
+        self._send(Message("PRIVMSG", (channel, text)))
+        self._send(Message("PING", (token,)))
+        await self._read_until(lambda m: m.command == "PONG" and m.text == token)
 
     async def register(self) -> None:
         """NICK and USER until the server welcomes us."""

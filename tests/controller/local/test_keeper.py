@@ -42,11 +42,27 @@ class Flaky:
         return "fatal error: concurrent map writes"
 
 
-async def _kept(part: Flaky) -> list[str]:
+@dataclass
+class Tasks:
+    """#tasks, which cannot be reached the first times."""
+
+    refusals: int = 0
+    told: list[str] = field(default_factory=list)
+
+    async def tell(self, text: str) -> bool:
+        if self.refusals:
+            self.refusals -= 1
+            return False
+        self.told.append(text)
+        return True
+
+
+async def _kept(part: Flaky, tasks: Tasks | None = None) -> list[str]:
     """What the keeper said until all runs of the part were used."""
     said: list[str] = []
+    tell = (tasks or Tasks()).tell
     async with asyncio.TaskGroup() as group:
-        keeper = group.create_task(keep(part, said.append))
+        keeper = group.create_task(keep(part, said.append, tell))
         await part.all_used.wait()
         keeper.cancel()
     return said
@@ -74,6 +90,25 @@ async def test_pauses_between_starts(runs: list[float | None], pauses: list[floa
 
     ends = [line for line in said if "starting it again in" in line]
     assert [float(line.split()[-2]) for line in ends] == pauses
+
+
+@pytest.mark.parametrize(
+    ("runs", "refusals", "told"),
+    [
+        pytest.param([0, 0], 0, [], id="twice is an accident"),
+        pytest.param([0, 0, 0, 0, 0], 0, [3], id="the third time it is told, once"),
+        pytest.param([0, None, None], 0, [3], id="a start that fails counts"),
+        pytest.param([0, 0, 0, 0, 0], 2, [4], id="again until somebody can hear it"),
+        pytest.param([0, 0, 61, 0], 0, [], id="not after a healthy run"),
+    ],
+)
+async def test_a_part_that_ends_at_once_is_reported_in_tasks(
+    runs: list[float | None], refusals: int, told: list[int]
+) -> None:
+    tasks = Tasks(refusals)
+    await _kept(Flaky(runs), tasks)
+    starts = [f"ergo ends at once, {times} times in a row" for times in told]
+    assert [text.partition(" (")[0] for text in tasks.told] == starts
 
 
 async def test_a_start_that_fails_is_told_with_its_own_reason() -> None:
