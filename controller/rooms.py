@@ -37,6 +37,8 @@ class Rooms:
         """
         await self.join(channel)
         registered = says(await self._request(Message("CS", ("INFO", channel))), "is registered")
+        if anew and not registered:
+            await self._take_charge(channel)
         if anew or not registered:
             await self._set_modes(channel, STANDARD_MODES | ({"m"} if moderated else set()))
         if not registered:
@@ -47,6 +49,13 @@ class Rooms:
         if missing:
             (reply,) = await self._writes.write(channel, [mode_write(channel, missing, on=True)])
             require(reply, f"MODE {channel} +{missing}")
+
+    async def _take_charge(self, channel: str) -> None:
+        """Who joins a channel that is nobody's and not empty is no operator there."""
+        numeric = (await self._request(Message("MODE", (channel,)))).messages[0]
+        own_nick = numeric.params[0]
+        reply = await self._request(Message("SAMODE", (channel, "+o", own_nick)))
+        require(reply, f"SAMODE {channel} +o {own_nick}")
 
     async def _register(self, channel: str) -> None:
         (reply,) = await self._writes.write(channel, [chanserv_write(channel, "REGISTER")])
