@@ -20,6 +20,9 @@ from controller.write_schedule import STANDARD_MODES
 from shared.firehose import Record, decode, encode
 
 
+NOBODY = WorkerList((), complete=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
     """What can be lost of a channel when the server dies."""
@@ -75,7 +78,7 @@ class PaperServer:
         self,
         settings: CoreSettings,
         now: float,
-        workers: WorkerList = WorkerList((), complete=False),
+        workers: WorkerList = NOBODY,
         answered: frozenset[str] = frozenset(),
     ) -> Rebuilt:
         """As a controller finds it that starts now."""
