@@ -19,7 +19,6 @@ from controller.spawner import WorkerList
 from controller.write_schedule import STANDARD_MODES
 from shared.firehose import Record, decode, encode
 
-
 NOBODY = WorkerList((), complete=False)
 
 
