@@ -26,7 +26,7 @@ from worker.tools.environment import clean_environment
 from worker.tools.prctl import set_undumpable
 
 _PROBE_SECONDS = 10.0
-_ALWAYS_HIDDEN = ("/tmp", "/var/tmp", "/run", "/home", "/root")
+ALWAYS_HIDDEN = ("/tmp", "/var/tmp", "/run", "/home", "/root")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def survey(workspace: Path, ergonaut_home: Path | None, environ: Mapping[str, st
     needed = {*prefixes, *(path.resolve() for path in prefixes), Path("/etc/resolv.conf").resolve()}
     return Layout(
         workspace.resolve(),
-        tuple(_folders([*_ALWAYS_HIDDEN, *homes, *ours])),
+        tuple(_folders([*ALWAYS_HIDDEN, *homes, *ours])),
         tuple(sorted(path for path in needed if path.exists())),
         sys.executable,
     )

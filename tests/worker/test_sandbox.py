@@ -17,6 +17,7 @@ import pytest_asyncio
 from tests.support.tool_calls import Call, is_running
 from tests.support.until import until
 from worker.sandbox import (
+    ALWAYS_HIDDEN,
     Bubblewrap,
     Layout,
     NoSandbox,
@@ -132,10 +133,19 @@ class Site:
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """In the checkout, which tools see: pytest's own folders lie in /tmp, hidden as a whole."""
-    CACHE.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=CACHE) as name:
+    """Where tools see what is not hidden on purpose: /tmp, with pytest's own folders, is hidden as
+    a whole, and so is a checkout below it."""
+    with tempfile.TemporaryDirectory(dir=_open_ground()) as name:
         yield Path(name)
+
+
+def _open_ground() -> Path:
+    CACHE.mkdir(exist_ok=True)
+    hidden = tuple(Path(name) for name in ALWAYS_HIDDEN)
+    for ground in (CACHE, Path("/var/lib"), Path("/opt"), Path("/srv")):
+        if os.access(ground, os.W_OK) and not any(map(ground.is_relative_to, hidden)):
+            return ground
+    pytest.fail("these tests need a checkout outside of /tmp and /home, or root")
 
 
 @pytest.fixture
@@ -247,7 +257,12 @@ async def test_the_hosts_memory_and_pipes_are_closed_to_tools(host: ToolHost) ->
 async def test_the_workspace_alone_is_writable(host: ToolHost, site: Site) -> None:
     assert not (await call(host, "write", path="sub/a.txt", content="x")).is_error
     assert text_of(site.workspace / "sub/a.txt") == "x"
-    for path in (CHECKOUT / "new", Path("/etc/new"), Path("/usr/new"), Path("/proc/sys/kernel/x")):
+    for path in (
+        CHECKOUT / "worker/new",
+        Path("/etc/new"),
+        Path("/usr/new"),
+        Path("/proc/sys/kernel/x"),
+    ):
         assert (await bash(host, f"echo x >{path}")).is_error
         assert (await call(host, "write", path=str(path), content="x")).is_error
     assert (await bash(host, f"touch {Path(sys.prefix)}/new")).is_error
