@@ -19,6 +19,8 @@ from tests.support.messages_api import KEY, Answer, messages_api
 from tests.support.until import until
 from tests.support.worker_stage import Stage, stage
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "ask Which name?"
 LONG = "run sleep 30"
 
