@@ -46,7 +46,7 @@ from shared.task import Status, Task
 from tests.support.core_story import Story
 from tests.support.paper_server import Held, PaperServer
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 CREATED = "task_created"
 TOTAL, EACH, MOST_TASKS = 2, 1, 3
